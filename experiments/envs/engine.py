@@ -1,0 +1,114 @@
+"""ALFWorld's own text engine (textworld's PDDL environment), made repeatable and without repeated work.
+
+The rules, the planner library and the text grammar are textworld's. Three things differ from the stock
+class, none of them in what a command does:
+
+- Facts are visited in sorted order where the grammar lists them. Stock iterates over sets, so the order of
+  "you see a ..." depends on PYTHONHASHSEED; sorted, the same task gives the same text in every process.
+- The text of a command depends only on its arguments, so it is derived once, not for every admissible
+  command of every step.
+- A reset restores the state the load has built; stock translates the PDDL task again each time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import textworld
+from alfworld.agents.utils.misc import Demangler
+from textworld.core import GameState
+from textworld.envs.pddl import PddlEnv
+from textworld.envs.pddl import logic as pddl_logic
+
+
+class _RepeatableState(pddl_logic.PddlState):
+    """A PDDL state that lists its facts in sorted order and can go back to its beginning."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._initial_facts = list(self.facts)
+
+    def facts_with_signature(self, sig: Any) -> list[Any]:
+        return sorted(super().facts_with_signature(sig), key=str)
+
+    def restart(self) -> None:
+        self._facts = defaultdict(set)
+        self._vars_by_name = {}
+        self._vars_by_type = defaultdict(set)
+        self._var_counts = Counter()
+        self.add_facts(self._initial_facts)
+        self.downward_lib.load_sas(self.sas.encode("utf-8"))
+
+
+class AlfredEngine(PddlEnv):
+    """Plays ``game.tw-pddl`` files. One per process: textworld's parsers and planner are not thread-safe."""
+
+    def __init__(self) -> None:
+        super().__init__(textworld.EnvInfos(won=True, admissible_commands=True))
+        self._commands: dict[tuple[str, ...], str] = {}
+
+    def load(self, path: str | Path) -> None:
+        self._game_file = str(path)
+        with open(path, encoding="utf-8") as file:
+            self._game_data = json.load(file)
+        self.walkthrough = self._game_data.get("walkthrough")
+        self._logic = pddl_logic.GameLogic(self._game_data["pddl_domain"], self._game_data["grammar"])
+        self._pddl_state = _RepeatableState(self.downward_lib, self._game_data["pddl_problem"], self._logic)
+        self._entity_infos = self._get_entity_infos()
+        names = Demangler(game_infos=self._entity_infos, shuffle=False)
+        for info in self._entity_infos.values():
+            info.name = names.demangle_alfred_name(info.id)
+        self._commands = {}
+
+    def reset(self) -> GameState:
+        self._pddl_state.restart()
+        self.prev_state = None
+        self.state = GameState()
+        self._last_action = None
+        self._moves = 0
+        self.state.feedback = self._logic.grammar.derive("#intro#", self._context({}))
+        self.state.raw = self.state.feedback
+        self._gather_infos()
+        return self.state
+
+    def _gather_infos(self) -> None:
+        actions = self._pddl_state.all_applicable_actions()
+        commands = [self._command(action) for action in actions]
+        self.state["won"] = self._pddl_state.check_goal()
+        self.state["lost"] = False
+        self.state["last_action"] = None
+        self.state["_last_action"] = self._last_action
+        self.state["_valid_actions"] = actions
+        self.state["_valid_commands"] = commands
+        self.state["admissible_commands"] = sorted(set(commands))
+
+    def _command(self, action: Any) -> str:
+        key = (action.name, *(variable.name for variable in action.mapping.values()))
+        if key not in self._commands:
+            template = self._logic.grammar.derive(action.command_template, self._context(action.mapping))
+            action.command_template = template
+            names = {name: info.name for name, info in self._entity_infos.items()}
+            self._commands[key] = action.format_command(names)
+        return self._commands[key]
+
+    def _context(self, mapping: Any) -> dict[str, Any]:
+        variables = {holder.name: self._entity_infos[variable.name] for holder, variable in mapping.items()}
+        return {
+            "state": self._pddl_state,
+            "facts": list(self._pddl_state.facts),
+            "variables": variables,
+            "mapping": mapping,
+            "entity_infos": self._entity_infos,
+        }
+
+
+def play(engine: AlfredEngine, commands: Iterable[str]) -> bool:
+    """Send the commands to a freshly reset engine; True if the goal is met at the end."""
+    engine.reset()
+    for command in commands:
+        engine.step(command)
+    return bool(engine.state["won"])
