@@ -49,6 +49,7 @@ class CallRecord(_Record):
     command: str | None = Field(description="The command that was sent, or None if the reply was unparsable.")
     thought: str
     notes: list[str] = Field(description="What the parser had to do, e.g. 'extra actions dropped: 1'.")
+    extra_actions: int = Field(default=0, description="Actions after the first one, which were dropped.")
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
@@ -74,9 +75,7 @@ class StepRecord(_Record):
     step: int = Field(ge=1)
     observation: str = Field(description="o_t: what the agent saw when it chose the command.")
     memory: MemoryRecord
-    calls: list[CallRecord] = Field(
-        description="All model calls of this step; the last one gave the command."
-    )
+    calls: list[CallRecord] = Field(description="All model calls of this step; the last one gave the command.")
     command: str
     was_admissible: bool
     failed: bool
@@ -124,6 +123,4 @@ class Status(_Record):
     planned: int
     finished: int
     won: int
-    errors: dict[str, str] = Field(
-        description="Task id -> infrastructure error, cleared when the task is rerun."
-    )
+    errors: dict[str, str] = Field(description="Task id -> infrastructure error, cleared when the task is rerun.")

@@ -36,10 +36,10 @@ class _RepeatableState(pddl_logic.PddlState):
         return sorted(super().facts_with_signature(sig), key=str)
 
     def restart(self) -> None:
-        self._facts = defaultdict(set)
-        self._vars_by_name = {}
-        self._vars_by_type = defaultdict(set)
-        self._var_counts = Counter()
+        self._facts: dict[Any, set[Any]] = defaultdict(set)
+        self._vars_by_name: dict[str, Any] = {}
+        self._vars_by_type: dict[str, set[Any]] = defaultdict(set)
+        self._var_counts: Counter[str] = Counter()
         self.add_facts(self._initial_facts)
         self.downward_lib.load_sas(self.sas.encode("utf-8"))
 

@@ -1,0 +1,82 @@
+"""One decision step of MemArbiter: parse -> write -> signals -> gate -> assemble (paper section 3, Figure 2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memarbiter.assembly import Assembler, Shown, last_failure
+from memarbiter.banks import Store
+from memarbiter.context import CandidateWriter, DecisionContext, Evidence, StateParser, topics_of
+from memarbiter.gate import PresentationGate
+from memarbiter.protocol import MemoryPrompt, Task, Transition, Write
+from memarbiter.signals import SignalEstimator
+
+
+class MemArbiter:
+    """A :class:`~memarbiter.protocol.WorkingMemory` put together from its parts.
+
+    An ablation is the same class with another part: a single pool for ``banks``, a constant demand for
+    ``signals``, a gate without history for ``gate``.
+    """
+
+    def __init__(
+        self,
+        parser: StateParser,
+        writer: CandidateWriter,
+        banks: Store,
+        signals: SignalEstimator,
+        gate: PresentationGate,
+        assembler: Assembler,
+    ) -> None:
+        self._parser = parser
+        self._writer = writer
+        self._banks = banks
+        self._signals = signals
+        self._gate = gate
+        self._assembler = assembler
+        self._pending: list[Evidence] = []
+        self._writes: list[Write] = []
+        self._context: DecisionContext | None = None
+
+    def begin(self, task: Task) -> None:
+        """Start a new episode with the goal and the first observation."""
+        self._parser.begin(task)
+        self._writer.begin(task)
+        self._banks.begin(topics_of(task.goal))
+        self._gate.begin()
+        self._pending = [Evidence(step=0, action=None, observation=task.observation)]
+        self._writes = []
+        self._context = None
+
+    async def record(self, step: Transition) -> None:
+        """Take in one executed step: parse it, and write what it tells into the banks."""
+        await self._absorb()
+        self._pending.append(Evidence(step.step, step.action, step.observation, step.failed))
+        await self._absorb()
+
+    async def present(self, budget: int) -> MemoryPrompt:
+        """Arbitrate what is shown, and assemble it.
+
+        Raises:
+            ValueError: If ``budget`` is negative.
+            RuntimeError: If no episode has begun.
+        """
+        await self._absorb()
+        if self._context is None:
+            raise RuntimeError("present() before begin(): the memory has no task yet")
+        banks = self._banks.items()
+        items = [item for items in banks.values() for item in items]
+        signals = self._signals.estimate(self._context, banks)
+        bands, moves = self._gate.assign(items, signals)
+        prompt = self._assembler.assemble(Shown(banks, bands, signals, last_failure(items)), budget)
+        writes, self._writes = tuple(self._writes), []
+        return replace(prompt, writes=writes, transitions=tuple(moves))
+
+    async def _absorb(self) -> None:
+        # The first evidence waits until it can be awaited: ``begin`` is synchronous, a writer may call a model.
+        while self._pending:
+            evidence = self._pending[0]
+            self._context = await self._parser.parse(evidence)
+            candidates = await self._writer.write(self._context)
+            self._writes += self._banks.update(candidates, topics_of(evidence.observation))
+            self._pending.pop(0)
