@@ -87,26 +87,29 @@ class Told:
 def understand(memory: str, observation: str) -> Told:
     """Read a memory block and the current observation."""
     told = Told()
-    events: list[tuple[int, Statement]] = []
+    quoted: list[tuple[int, Statement]] = []
+    noted: list[tuple[int, Statement]] = []
     step = 0
     for line in memory.splitlines():
         if found := _STEP.search(line):
             step = int(found[1].rsplit(", ", 1)[-1])
         if listed := _UNSEARCHED.search(line):
             told.search_list = number_list(listed[1])
-            events.append((step, PlacesListed(tuple(told.search_list))))
+            noted.append((step, PlacesListed(tuple(told.search_list))))
             continue
         command = _COMMAND.search(line)
         if command and _FAILED.search(line):
             told.failed[command[1].lower()] = step
             continue
         if command:
-            events += [(step, statement) for statement in effects(command[1].lower())]
-        events += [(step, statement) for statement in read(line)]
-        events += _notes(line, step)
-    for at, group in _by_step(events):
-        told.world.tell(group, at)
-    told.world.tell(read(observation), max([step for step, _ in events] + [*told.failed.values(), 0]) + 1)
+            quoted += [(step, statement) for statement in effects(command[1].lower())]
+        quoted += [(step, statement) for statement in read(line)]
+        noted += _notes(line, step)
+    for at in sorted({at for at, _ in quoted + noted}):
+        told.world.tell([statement for step, statement in quoted if step == at], at)
+        told.world.tell([statement for step, statement in noted if step == at], at, remote=True)
+    latest = max([step for step, _ in quoted + noted] + [*told.failed.values(), 0])
+    told.world.tell(read(observation), latest + 1)
     return told
 
 
@@ -153,10 +156,3 @@ def _notes(line: str, step: int) -> Iterator[tuple[int, Statement]]:
             yield step, Closed(place)
         elif things:
             yield step, Seen(place, tuple(number_list(things)), state or "")
-
-
-def _by_step(events: list[tuple[int, Statement]]) -> Iterator[tuple[int, list[Statement]]]:
-    groups: dict[int, list[Statement]] = {}
-    for step, statement in events:
-        groups.setdefault(step, []).append(statement)
-    yield from sorted(groups.items())

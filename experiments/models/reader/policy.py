@@ -60,9 +60,10 @@ def _fetch(told: Told, recipe: Recipe) -> Iterator[str]:
         place = str(world.where(thing))
         if world.put_in.get(thing) == place and kind(place) == recipe.destination:
             continue  # Delivered already; the task wants another one.
-        yield from _inside(world, place, f"take {thing} from {place}")
-        if place in world.near:
-            yield "inventory"  # Taking failed: perhaps the hand is full.
+        take = f"take {thing} from {place}"
+        yield from _inside(world, place, take)
+        if told.failed.get(take, -1) > max(world.changed, world.hand_told):
+            yield "inventory"  # Taking failed, and the text does not say what the hand holds.
     yield from _search(told)
 
 

@@ -49,6 +49,7 @@ class World:
         changed: Step at which the agent last changed its location or its hands; what failed before that may
             work now.
         held: The thing in the hand.
+        hand_told: Step at which that was last said; -1 if it never was.
         properties: hot, cool or clean, by thing.
         taken_from: Where each thing was last picked up.
         put_in: Where each thing was put down and has not been picked up since.
@@ -61,6 +62,7 @@ class World:
     arrived: int = 0
     changed: int = 0
     held: str | None = None
+    hand_told: int = -1
     properties: dict[str, set[str]] = field(default_factory=dict)
     taken_from: dict[str, str] = field(default_factory=dict)
     put_in: dict[str, str] = field(default_factory=dict)
@@ -84,13 +86,13 @@ class World:
         """All places of a kind, in the order in which they were first named."""
         return [name for name in self.places if kind(name) == wanted]
 
-    def tell(self, statements: list[Statement], step: int) -> None:
-        """Take in the statements of one observation."""
-        arrived = any(isinstance(statement, Arrived) for statement in statements)
+    def tell(self, statements: list[Statement], step: int, remote: bool = False) -> None:
+        """Take in the statements of one observation, or of notes about places that may be elsewhere (``remote``)."""
+        elsewhere = remote or any(isinstance(statement, Arrived) for statement in statements)
         for statement in statements:
-            self._tell_one(statement, step, arrived)
+            self._tell_one(statement, step, elsewhere)
 
-    def _tell_one(self, statement: Statement, step: int, arrived: bool) -> None:
+    def _tell_one(self, statement: Statement, step: int, elsewhere: bool) -> None:
         match statement:
             case PlacesListed(places):
                 for name in places:
@@ -105,23 +107,23 @@ class World:
                     self.place(name)
                 self.near |= set(places)
             case Seen(name, things, state):
-                self._reach(name, arrived)
+                self._reach(name, elsewhere)
                 self.place(name).openable |= bool(state)
                 self._look_into(name, list(things), step)
             case Closed(name):
-                self._reach(name, arrived)
+                self._reach(name, elsewhere)
                 place = self.place(name)
                 place.openable = place.closed = True
             case Taken(thing, name):
-                self._reach(name, arrived)
+                self._reach(name, elsewhere)
                 self._lift(thing, name, step)
             case Put(thing, name):
-                self._reach(name, arrived)
+                self._reach(name, elsewhere)
                 self._set_down(thing, name, step)
             case Treated(thing, became):
                 self._treat(thing, became)
             case Carrying(thing):
-                self.held = thing
+                self.held, self.hand_told = thing, step
             case Sighted(thing, name):
                 self.place(name)
                 self.seen_at[thing] = (step, name)
@@ -132,10 +134,10 @@ class World:
             case Switched():
                 pass
 
-    def _reach(self, name: str, arrived: bool) -> None:
+    def _reach(self, name: str, elsewhere: bool) -> None:
         # Acting on a place without having just arrived somewhere means that it shares the agent's location.
         self.place(name)
-        if not arrived:
+        if not elsewhere:
             self.near.add(name)
             self.here = self.here or name
 
@@ -155,7 +157,7 @@ class World:
         self.seen_at.pop(thing, None)
         self.put_in.pop(thing, None)
         self.taken_from[thing] = name
-        self.held, self.changed = thing, step
+        self.held, self.changed, self.hand_told = thing, step, step
 
     def _set_down(self, thing: str, name: str, step: int) -> None:
         place = self.place(name)
@@ -163,7 +165,7 @@ class World:
         place.things = [*(other for other in place.things or [] if other != thing), thing]
         self.seen_at[thing] = (step, name)
         self.put_in[thing] = name
-        self.held, self.changed = None, step
+        self.held, self.changed, self.hand_told = None, step, step
 
     def _treat(self, thing: str, became: str) -> None:
         properties = self.properties.setdefault(thing, set())

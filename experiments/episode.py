@@ -1,0 +1,180 @@
+"""One episode, from the first observation to its end. Knows nothing about batches or files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+
+from experiments.agent import Decision, decide, render
+from experiments.deadline import deadline
+from experiments.envs.base import Environment, Outcome, TaskInfo
+from experiments.models.base import ChatModel
+from experiments.records import Condition, EndReason, EpisodeHeader, EpisodeResult, MemoryRecord, StepRecord
+from memarbiter import tokens
+from memarbiter.protocol import MemoryPrompt, Move, Task, Transition, WorkingMemory
+
+UNLIMITED = 2**31 - 1
+"""Budget of a method that has none: more tokens than any episode can fill."""
+
+
+class BudgetBroken(Exception):
+    """A memory presented more tokens than it may, or miscounted them: a fault of the memory's code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When an episode ends without a win, and how long the environment may take.
+
+    Attributes:
+        steps: Commands sent to the environment.
+        unparsable: Unparsable replies in the whole episode.
+        env_step_s: Seconds for one answer of the environment; more is an infrastructure error.
+    """
+
+    steps: int = 50
+    unparsable: int = 10
+    env_step_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A complete episode, as its file holds it."""
+
+    header: EpisodeHeader
+    steps: tuple[StepRecord, ...]
+    result: EpisodeResult
+
+
+async def play(
+    task: TaskInfo, condition: Condition, env: Environment, memory: WorkingMemory, model: ChatModel, limits: Limits
+) -> Episode:
+    """Play one task to its end: won, step limit, or limit of unparsable replies.
+
+    Raises:
+        DeadlineExceeded: If the environment takes longer than ``limits.env_step_s``.
+        BudgetBroken: If the memory breaks its budget.
+    """
+    clock = _Clock()
+    with clock.lap("environment"), deadline(limits.env_step_s, f"starting {task.id}"):
+        opening = env.begin(task.id)
+    memory.begin(Task(task.id, opening.goal, opening.observation))
+    observation, steps, decisions = opening.observation, list[StepRecord](), list[Decision]()
+    end: EndReason | None = None
+    while end is None:
+        with clock.lap("memory"):
+            prompt = await _present(memory, condition.budget)
+        frame = render(opening.goal, observation, prompt.text)
+        tries = limits.unparsable - sum(decision.unparsable for decision in decisions)
+        with clock.lap("model"):
+            decision = await decide(model, frame, task.id, len(steps) + 1, tries)
+        decisions.append(decision)
+        if decision.command is None:
+            end = "unparsable_limit"
+            break
+        with clock.lap("environment"), deadline(limits.env_step_s, f"step {len(steps) + 1} of {task.id}"):
+            outcome = env.step(decision.command)
+        steps.append(_step(len(steps) + 1, observation, prompt, decision.command, decision, outcome))
+        with clock.lap("memory"):
+            await memory.record(
+                Transition(len(steps), decision.command, outcome.observation, outcome.failed, outcome.won)
+            )
+        observation = outcome.observation
+        if outcome.won:
+            end = "won"
+        elif len(steps) == limits.steps:
+            end = "step_limit"
+    header = EpisodeHeader(
+        task_id=task.id,
+        task_type=task.type,
+        game_sha256=task.sha256,
+        condition=condition,
+        goal=opening.goal,
+        observation=opening.observation,
+    )
+    return Episode(header, tuple(steps), _result(end, steps, decisions, clock.seconds()))
+
+
+async def _present(memory: WorkingMemory, budget: int | None) -> MemoryPrompt:
+    limit = UNLIMITED if budget is None else budget
+    prompt = await memory.present(limit)
+    counted = tokens.count(prompt.text)
+    if prompt.tokens != counted or counted > limit:
+        raise BudgetBroken(
+            f"{type(memory).__name__} presented {counted} tokens and reported {prompt.tokens}; the budget is {limit}"
+        )
+    return prompt
+
+
+def _step(
+    number: int, observation: str, prompt: MemoryPrompt, command: str, decision: Decision, outcome: Outcome
+) -> StepRecord:
+    return StepRecord(
+        step=number,
+        observation=observation,
+        memory=_memory_record(prompt),
+        calls=list(decision.calls),
+        command=command,
+        was_admissible=outcome.was_admissible,
+        failed=outcome.failed,
+        result=outcome.observation,
+        won=outcome.won,
+    )
+
+
+def _memory_record(prompt: MemoryPrompt) -> MemoryRecord:
+    return MemoryRecord(
+        text=prompt.text,
+        tokens=prompt.tokens,
+        bank_tokens=dict(prompt.bank_tokens),
+        demand=_rounded(prompt.demand),
+        relevance=_rounded(prompt.relevance),
+        bands=dict(prompt.bands),
+        writes=[[write.bank, write.item, write.policy, write.reason] for write in prompt.writes],
+        transitions=[_moved(move) for move in prompt.transitions],
+        shed=[_moved(move) for move in prompt.shed],
+    )
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    # For the log only; four digits are more than anyone reads, and a third of the bytes.
+    return {name: round(value, 4) for name, value in values.items()}
+
+
+def _moved(move: Move) -> list[str]:
+    return [move.bank, move.item, move.before, move.after, move.reason]
+
+
+def _result(
+    end: EndReason, steps: Sequence[StepRecord], decisions: Sequence[Decision], timing: dict[str, float]
+) -> EpisodeResult:
+    return EpisodeResult(
+        won=any(step.won for step in steps),
+        end_reason=end,
+        steps=len(steps),
+        model_calls=sum(len(decision.calls) for decision in decisions),
+        rejected_commands=sum(step.failed for step in steps),
+        unparsable_replies=sum(decision.unparsable for decision in decisions),
+        extra_actions_dropped=sum(decision.dropped for decision in decisions),
+        unanswered_calls=[call for decision in decisions if decision.command is None for call in decision.calls],
+        timing=timing,
+    )
+
+
+class _Clock:
+    """Seconds spent in each part of an episode, and since its start."""
+
+    def __init__(self) -> None:
+        self._start = perf_counter()
+        self._spent: dict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def lap(self, part: str) -> Iterator[None]:
+        start = perf_counter()
+        yield
+        self._spent[part] += perf_counter() - start
+
+    def seconds(self) -> dict[str, float]:
+        return {**self._spent, "total": perf_counter() - self._start}
