@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from rich.console import Console
 from rich.table import Table
@@ -21,26 +22,25 @@ from memarbiter.vocabulary import VocabularyMissing
 USER_ERRORS = (SettingsError, TaskSetError, StoreError, VocabularyMissing)
 
 
-def play_all(runs: Sequence[Settings], jobs: int | None, again: str) -> int:
-    """Play the runs and print a summary; returns the exit status.
+def play_all(compose: Callable[[], Sequence[Settings]]) -> int:
+    """Play runs and print a summary; returns the exit status.
 
     Args:
-        runs: The settings of each run.
-        jobs: Worker processes; None for all cores.
-        again: How to go on after an interruption, for the message.
+        compose: Gives the settings of each run; the first run's ``jobs`` holds for all.
 
     Returns:
         0 if all runs are complete, 1 after infrastructure errors, 2 for unusable settings, 130 after Ctrl-C.
     """
     console = Console(stderr=True)
     try:
+        runs = compose()
         plans = _plans(runs)
-        tallies = run_conditions(plans, jobs, console)
+        tallies = run_conditions(plans, runs[0].jobs, console)
     except USER_ERRORS as error:
-        console.print(f"error: {error}", style="red", markup=False, highlight=False)
+        console.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         return 2
     except KeyboardInterrupt:
-        console.print(f"\ninterrupted; finished episodes are kept. To go on, {again}", markup=False)
+        console.print("\ninterrupted; finished episodes are kept: run the same command again to go on", markup=False)
         return 130
     console.print(_summary(plans, tallies))
     folder = os.path.commonpath([plan.settings.out for plan in plans])
@@ -48,7 +48,8 @@ def play_all(runs: Sequence[Settings], jobs: int | None, again: str) -> int:
     failed = sum(len(tally.errors) for tally in tallies)
     if failed:
         console.print(
-            f"{failed} episodes ended by an infrastructure error (errors/ in a run's folder); to retry them, {again}",
+            f"{failed} episodes ended by an infrastructure error (see errors/ in the runs' folders); "
+            "run the same command again to retry them",
             style="red",
             markup=False,
         )
@@ -68,11 +69,20 @@ def _plans(runs: Sequence[Settings]) -> list[Plan]:
     for settings in runs:
         key = repr(settings.env.task_set)
         if key not in sets:
-            task_set: TaskSet = instantiate(settings.env.task_set)
-            sets[key] = task_set.tasks()
+            sets[key] = _task_set(settings).tasks()
         count = settings.env.tasks
         plans.append(Plan(settings, tuple(sets[key] if count is None else spread(sets[key], count))))
     return plans
+
+
+def _task_set(settings: Settings) -> TaskSet:
+    try:
+        made: TaskSet = instantiate(settings.env.task_set)
+    except InstantiationException as error:
+        if isinstance(error.__cause__, TaskSetError):
+            raise error.__cause__ from None  # What was wrong, without Hydra's words around it.
+        raise
+    return made
 
 
 def _summary(plans: Sequence[Plan], tallies: Sequence[Tally]) -> Table:

@@ -20,11 +20,7 @@ from experiments.settings import CONFIGS, Settings, SettingsError, run_name, set
 @hydra.main(version_base="1.3", config_path="../configs", config_name="reproduce")
 def main(config: DictConfig) -> None:
     """Play every condition with every model."""
-    try:
-        runs = list(conditions(config))
-    except SettingsError as error:
-        raise SystemExit(f"error: {error}") from None
-    leave(play_all(runs, config.jobs, "run the same command again"))
+    leave(play_all(lambda: list(conditions(config))))
 
 
 def conditions(config: DictConfig) -> Iterator[Settings]:
@@ -39,7 +35,7 @@ def conditions(config: DictConfig) -> Iterator[Settings]:
     with hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
         for model in models:
             for condition in config.conditions:
-                values = {**condition, "model": model, "seed": config.seed}
+                values = {**condition, "model": model, "seed": config.seed, "jobs": config.jobs or "null"}
                 try:
                     composed = hydra.compose("config", [f"{key}={value}" for key, value in values.items()])
                 except HydraException as error:

@@ -10,17 +10,13 @@ import hydra
 from omegaconf import DictConfig
 
 from experiments.console import leave, play_all
-from experiments.settings import Settings, SettingsError
+from experiments.settings import Settings
 
 
 @hydra.main(version_base="1.3", config_path="../configs", config_name="config")
 def main(config: DictConfig) -> None:
     """Play one condition."""
-    try:
-        settings = Settings.of(config)
-    except SettingsError as error:
-        raise SystemExit(f"error: {error}") from None
-    leave(play_all([settings], settings.jobs, "run the same command again"))
+    leave(play_all(lambda: [Settings.of(config)]))
 
 
 if __name__ == "__main__":
