@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memarbiter import tokens
-from memarbiter.gate import PROTECTED
+from memarbiter.gate import PROTECTED, RANK
 from memarbiter.items import Band, Bank, MemoryItem
 from memarbiter.protocol import MemoryPrompt, Move
 from memarbiter.signals import Signals
@@ -98,23 +98,27 @@ class Shedding(Protocol):
 class ByRelevance:
     """The least relevant item gives way first, to ambient, then to hidden.
 
-    Goals, active constraints and the last failure go last, after everything else is gone.
+    Goals, active constraints and the last failure can lose their full form in this order like all others, but
+    they are hidden only after everything else is gone.
     """
 
     def fit(self, page: Page, shown: Shown, budget: int) -> None:
         """Lower items until the text fits."""
-        for item, reason in self._order(shown):
-            while page.bands[item.id] is not Band.HIDDEN:
+        for item, floor, reason in self._order(shown):
+            while RANK[page.bands[item.id]] > RANK[floor]:
                 if page.size() <= budget and tokens.count(page.text()) <= budget:
                     return
                 page.lower(item, reason)
 
-    def _order(self, shown: Shown) -> Iterator[tuple[MemoryItem, str]]:
+    def _order(self, shown: Shown) -> Iterator[tuple[MemoryItem, Band, str]]:
         items = [item for items in shown.items.values() for item in items]
-        by_score = sorted(items, key=lambda item: (shown.signals.score(item), item.latest))
         last = {item.id for item in items if item.bank in PROTECTED or item.id == shown.last_failure}
-        yield from ((item, "least relevant") for item in by_score if item.id not in last)
-        yield from ((item, "nothing else left") for item in by_score if item.id in last)
+        # Among equals, who can only become shorter goes before who would vanish.
+        by_score = sorted(items, key=lambda i: (shown.signals.score(i), i.id not in last, i.latest))
+        for item in by_score:
+            yield item, Band.AMBIENT if item.id in last else Band.HIDDEN, "least relevant"
+        for item in by_score:
+            yield item, Band.HIDDEN, "nothing else left"
 
 
 class FixedShares:

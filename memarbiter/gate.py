@@ -16,7 +16,8 @@ from memarbiter.signals import Signals
 
 PROTECTED = frozenset({Bank.GOAL, Bank.CONSTRAINT})
 
-_RANK = {Band.HIDDEN: 0, Band.AMBIENT: 1, Band.FOCAL: 2}
+#: Order of the bands, by how much of an item they show.
+RANK = {Band.HIDDEN: 0, Band.AMBIENT: 1, Band.FOCAL: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class TemporalGate:
         if before is None:
             return _Presence(limits.band(score), score), "first score"
         smoothed = limits.smoothing * score + (1 - limits.smoothing) * before.smoothed
-        if _RANK[limits.band(score)] > _RANK[before.band]:
+        if RANK[limits.band(score)] > RANK[before.band]:
             return _Presence(limits.band(score), smoothed), "strong signal"
         if before.band is Band.HIDDEN or smoothed >= limits.floor(before.band):
             return _Presence(before.band, smoothed), "kept"
