@@ -22,7 +22,7 @@ EQUAL = dict.fromkeys(Bank, 0.2)
 
 def fact(name: str, bank: Bank = Bank.REFERENCE, step: int = 1, **changes: object) -> MemoryItem:
     text = f"{name} is a thing that was seen in its place and takes a whole line of the memory"
-    return item(name, write(bank, key=name, text=text, subject=name, value="short", **changes), (step,))
+    return item(name, write(bank, key=name, text=text, subject=name, value=f"{name} cue", **changes), (step,))
 
 
 def shown(items: Sequence[MemoryItem], bands: Sequence[Band], relevance: Sequence[float]) -> Shown:
@@ -43,7 +43,9 @@ def assemble(page: Shown, budget: int, shedding: Shedding | None = None) -> Memo
 
 TEXTS = st.one_of(
     st.text(alphabet=st.characters(codec=None, exclude_categories=()), min_size=1, max_size=60),
-    st.sampled_from(["x" * 5000, "\ud83d", "\U0001f9ea" * 300, "<|endoftext|>", "a\r\n\r\nb", "drawer 1, " * 200, "\n"]),
+    st.sampled_from(
+        ["x" * 5000, "\ud83d", "\U0001f9ea" * 300, "<|endoftext|>", "a\r\n\r\nb", "drawer 1, " * 200, "\n"]
+    ),
 )
 
 
@@ -160,6 +162,17 @@ def test_goal_constraint_and_last_failure_go_last() -> None:
     assert order[0] == "failure 3"  # An older failure is an event like any other.
     assert set(order[:4]) == {"failure 3", "state", "event", "fact"}
     assert set(order[4:]) == {"goal", "rule", "failure 8"}
+
+
+def test_what_is_protected_is_shortened_in_turn_but_hidden_last() -> None:
+    items = [fact("goal", Bank.GOAL), fact("fact")]
+    moves = assemble(shown(items, [Band.FOCAL] * 2, [0.1, 0.9]), 0).shed
+    assert [(move.item, str(move.after)) for move in moves] == [
+        ("goal", "ambient"),
+        ("fact", "ambient"),
+        ("fact", "hidden"),
+        ("goal", "hidden"),
+    ]
 
 
 def test_the_last_failure_is_the_newest_failed_event() -> None:

@@ -66,7 +66,7 @@ _NEXT_TO = re.compile(rf"\bnext to ({ENTITY}(?:(?:,| and|, and) {ENTITY})*)", re
 _LYING = re.compile(rf"\b({ENTITY}) (?:is|lies) (?:in|on) ({ENTITY})", re.IGNORECASE)
 _PUT = re.compile(rf"\b({ENTITY}) (?:was )?put (?:in|on) ({ENTITY})", re.IGNORECASE)
 _UNSEARCHED = re.compile(r"not searched yet: ([^.\n]*)", re.IGNORECASE)
-_NUMBERS = re.compile(r"(?!steps? )([a-z]+)((?: \d+,?)+)")
+_NUMBERS = re.compile(r"\b(?!steps? )([a-z]+)((?: \d+,?)+)")
 
 
 @dataclass(slots=True)
