@@ -25,13 +25,13 @@ _COMMAND = re.compile(
 _PLACING = re.compile(r"(?:put|place) (.+?) (?:in/on|into|onto|inside|in|on) (.+)")
 _NEXT_CLAUSE = re.compile(r"\s*(?:[;,.(]|(?:and|then)\b)")
 
-_LABEL = re.compile(r"(?<![a-z])(think|thought|action|observation)s?(?: ?\d+)?[*_`\"]* ?[:：]", re.IGNORECASE)
+_LABEL = re.compile(r"(?<![a-z])(think|thought|action|observation)s?(?: ?\d+)?[*_`\"\]]* ?[:：]", re.IGNORECASE)
 _CUT_LABEL = re.compile(r" obs[a-z]*$")
 _THINKING = re.compile(
     r"<think>(?P<inside>.*?)(?:</think>|\Z)|\A(?P<before>(?:(?!<think>).)*)</think>", re.IGNORECASE | re.DOTALL
 )
 _FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*")
-_DECORATION = re.compile(r"[*`\"“”«»\[\]{}]")
+_DECORATION = re.compile(r"<\|[^|<>]*\|>|[*`\"“”«»\[\]{}]")
 _NUMBERED = re.compile(r"\d+[.)] ")
 _EDGES = " _'‘’<>#•-.,;:!()"
 
@@ -55,10 +55,14 @@ class ParsedReply:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A line, or the part of a line that stands behind a label (lower case; empty if there is none)."""
+    """A line, or the part of a line that stands behind a label (lower case; empty if there is none).
+
+    ``leading`` is False for a label in the middle of a line, which may be a word of a sentence ("the best action:").
+    """
 
     label: str
     text: str
+    leading: bool = True
 
     @property
     def is_command(self) -> bool:
@@ -107,7 +111,8 @@ def _pieces(answer: str) -> Iterator[_Piece]:
         starts = [label.start() for label in labels] + [len(line)]
         yield _Piece("", line[: starts[0]])
         for label, end in zip(labels, starts[1:], strict=True):
-            yield _Piece(label[1].lower(), line[label.end() : end])
+            leading = not line[: label.start()].strip(_EDGES + '*`"[')
+            yield _Piece(label[1].lower(), line[label.end() : end], leading)
 
 
 def _labelled(pieces: list[_Piece]) -> Iterator[int]:
@@ -118,7 +123,8 @@ def _labelled(pieces: list[_Piece]) -> Iterator[int]:
         here = index
         while not normalise(pieces[here].text) and here + 1 < len(pieces) and not pieces[here + 1].label:
             here += 1
-        if normalise(pieces[here].text):
+        command = normalise(pieces[here].text)
+        if command and (piece.leading or _COMMAND.match(command)):
             yield here
 
 

@@ -4,22 +4,56 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import hydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
+from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
 from experiments.envs.base import TaskInfo, TaskSet, TaskSetError
 from experiments.envs.spread import spread
-from experiments.runner import Plan, Tally, run_conditions
-from experiments.settings import Settings, SettingsError
+from experiments.runner import Plan, Tally, WorkerError, run_conditions
+from experiments.settings import CONFIGS, Settings, SettingsError
 from experiments.store import StoreError
 from memarbiter.vocabulary import VocabularyMissing
 
 #: What a user can mend: shown without a traceback.
-USER_ERRORS = (SettingsError, TaskSetError, StoreError, VocabularyMissing)
+USER_ERRORS = (SettingsError, TaskSetError, StoreError, VocabularyMissing, WorkerError)
+
+_INTERRUPTED = 130
+
+
+def command(config_name: str, runs: Callable[[DictConfig], Sequence[Settings]]) -> int:
+    """Play what the command line asks for, with the settings that Hydra composes; returns the exit status.
+
+    In a sweep every job is played, whatever becomes of the others; the failed ones are listed at the end, and the
+    highest exit status counts. Ctrl-C ends the whole sweep.
+
+    Args:
+        config_name: File in ``configs/``.
+        runs: Gives the runs of one job from its composed configuration.
+    """
+    statuses: dict[str, int] = {}
+
+    def job(config: DictConfig) -> None:
+        status = play_all(lambda: runs(config))
+        if status == _INTERRUPTED:
+            sys.exit(status)
+        name = f"#{len(statuses)} {' '.join(HydraConfig.get().overrides.task)}"
+        statuses[name] = status
+
+    hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name=config_name)(job)()
+    failed = [name for name, status in statuses.items() if status]
+    if failed and len(statuses) > 1:
+        told = "\n".join(f"  {name}" for name in failed)
+        print(f"{len(failed)} of {len(statuses)} jobs failed, see above:\n{told}", file=sys.stderr)
+    # Empty where Hydra only showed its help.
+    return max(statuses.values(), default=0)
 
 
 def play_all(compose: Callable[[], Sequence[Settings]]) -> int:
@@ -41,7 +75,7 @@ def play_all(compose: Callable[[], Sequence[Settings]]) -> int:
         return 2
     except KeyboardInterrupt:
         console.print("\ninterrupted; finished episodes are kept: run the same command again to go on", markup=False)
-        return 130
+        return _INTERRUPTED
     console.print(_summary(plans, tallies))
     folder = os.path.commonpath([plan.settings.out for plan in plans])
     console.print(f"runs: {folder}", markup=False, highlight=False)
@@ -56,33 +90,32 @@ def play_all(compose: Callable[[], Sequence[Settings]]) -> int:
     return 1 if failed else 0
 
 
-def leave(status: int) -> None:
-    """End the process, if there is something to tell whoever called it."""
-    if status:
-        sys.exit(status)
-
-
 def _plans(runs: Sequence[Settings]) -> list[Plan]:
-    """The tasks of each run; a task set that several runs use is read and checked once."""
+    """The tasks of each run; a task set that several runs use is read and checked once.
+
+    Memories and models are made here once as well, so that an impossible value costs no episode.
+    """
     sets: dict[str, Sequence[TaskInfo]] = {}
     plans = []
     for settings in runs:
+        _made("method.memory", settings.method.memory)
+        _made("model.model", settings.model.model)
         key = repr(settings.env.task_set)
         if key not in sets:
-            sets[key] = _task_set(settings).tasks()
+            task_set: TaskSet = _made("env.task_set", settings.env.task_set)
+            sets[key] = task_set.tasks()
         count = settings.env.tasks
         plans.append(Plan(settings, tuple(sets[key] if count is None else spread(sets[key], count))))
     return plans
 
 
-def _task_set(settings: Settings) -> TaskSet:
+def _made(setting: str, config: Mapping[str, Any]) -> Any:
     try:
-        made: TaskSet = instantiate(settings.env.task_set)
+        return instantiate(config)
     except InstantiationException as error:
         if isinstance(error.__cause__, TaskSetError):
             raise error.__cause__ from None  # What was wrong, without Hydra's words around it.
-        raise
-    return made
+        raise SettingsError(f"setting '{setting}': {error}") from error
 
 
 def _summary(plans: Sequence[Plan], tallies: Sequence[Tally]) -> Table:

@@ -82,11 +82,11 @@ def _inner(value: Any) -> Any:
 def _git(root: Path) -> dict[str, Any]:
     """Commit, and whether files differ from it; None for both where ``root`` is no checkout."""
     try:
-        top, commit = _run(root, "rev-parse", "--show-toplevel", "HEAD").split()
+        top, commit = _run(root, "rev-parse", "--show-toplevel", "HEAD").splitlines()
         if not Path(top).samefile(root):
             raise ValueError("the checkout of something else")
         return {"commit": commit, "dirty": bool(_run(root, "status", "--porcelain").strip())}
-    except (OSError, ValueError, subprocess.CalledProcessError):
+    except (OSError, ValueError, subprocess.SubprocessError):
         return {"commit": None, "dirty": None}
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,14 +14,8 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from experiments.console import leave, play_all
+from experiments.console import command
 from experiments.settings import CONFIGS, Settings, SettingsError, run_name, set_name
-
-
-@hydra.main(version_base="1.3", config_path="../configs", config_name="reproduce")
-def main(config: DictConfig) -> None:
-    """Play every condition with every model."""
-    leave(play_all(lambda: list(conditions(config))))
 
 
 def conditions(config: DictConfig) -> Iterator[Settings]:
@@ -47,4 +42,4 @@ def conditions(config: DictConfig) -> Iterator[Settings]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command("reproduce", lambda config: list(conditions(config))))

@@ -6,18 +6,10 @@ are swept over. The same command continues an interrupted run.
 
 from __future__ import annotations
 
-import hydra
-from omegaconf import DictConfig
+import sys
 
-from experiments.console import leave, play_all
+from experiments.console import command
 from experiments.settings import Settings
 
-
-@hydra.main(version_base="1.3", config_path="../configs", config_name="config")
-def main(config: DictConfig) -> None:
-    """Play one condition."""
-    leave(play_all(lambda: [Settings.of(config)]))
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(command("config", lambda config: [Settings.of(config)]))

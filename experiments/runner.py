@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -27,6 +27,10 @@ from experiments.store import RunStore
 from experiments.worker import Report, Unit, work
 
 _STATUS_EVERY_S = 5.0
+
+
+class WorkerError(Exception):
+    """Worker processes end before they can play anything: the message says how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ def run_conditions(plans: Sequence[Plan], jobs: int | None, console: Console) ->
 
     Raises:
         StoreError: If a folder cannot be used; before any game is played.
+        WorkerError: If a worker process cannot start.
         KeyboardInterrupt: On Ctrl-C, after the status files are written. Finished episodes are kept.
     """
     with ExitStack() as stack:
@@ -79,9 +84,14 @@ def run_conditions(plans: Sequence[Plan], jobs: int | None, console: Console) ->
             finished = sum(tally.finished for tally in book.tallies)
             won = sum(tally.won for tally in book.tallies)
             book.progress = stack.enter_context(EpisodeProgress(console, total, finished, won))
-            workers = min(jobs or os.cpu_count() or 1, len(units))
+            workers = min(jobs or _cores(), len(units))
             _Pool([plan.settings for plan in plans], units, book).run(workers)
     return book.tallies
+
+
+def _cores() -> int:
+    """Cores that this process may use; a container or a batch system can give it fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _units(plans: Sequence[Plan], done: Sequence[dict[str, bool]]) -> list[Unit]:
@@ -136,6 +146,8 @@ class _Book:
 
 @dataclass(slots=True)
 class _Worker:
+    """A process, and its unit: None until it has asked for the first one."""
+
     process: SpawnProcess
     unit: Unit | None = None
     reported: int = 0
@@ -172,16 +184,15 @@ class _Pool:
         process.start()
         theirs.close()  # The child's end is the child's alone, so that its death is seen here.
         self._workers[ours] = _Worker(process)
-        self._hand_out(ours)
 
     def _hand_out(self, connection: Connection) -> None:
         worker = self._workers[connection]
-        worker.unit, worker.reported = (self._waiting.pop(), 0) if self._waiting else (None, 0)
-        try:
-            connection.send(worker.unit)
-        except OSError:
-            return  # It died; the next wait finds that out.
-        if worker.unit is None:
+        unit = self._waiting.pop() if self._waiting else None
+        with suppress(OSError):  # If it has just died, the next wait finds that out.
+            connection.send(unit)
+        if unit:
+            worker.unit, worker.reported = unit, 0
+        else:
             del self._workers[connection]
             worker.process.join()
 
@@ -201,11 +212,13 @@ class _Pool:
     def _bury(self, connection: Connection, worker: _Worker) -> None:
         del self._workers[connection]
         worker.process.join()
-        if worker.unit:
-            run, *rest = worker.unit.runs[worker.reported :]
-            error = f"the worker process died with exit code {worker.process.exitcode}"
+        error = f"the worker process died with exit code {worker.process.exitcode}"
+        if worker.unit is None:
+            raise WorkerError(f"{error} before it could play anything; what it said stands above")
+        # Nothing is left of the unit if it died between its last report and asking for the next unit.
+        for run in worker.unit.runs[worker.reported :][:1]:
             self._book.enter(Report(run, worker.unit.task.id, won=False, error=error))
-            if rest:
-                self._waiting.append(Unit(worker.unit.task, tuple(rest)))
+        if rest := worker.unit.runs[worker.reported + 1 :]:
+            self._waiting.append(Unit(worker.unit.task, rest))
         if self._waiting:
             self._start()

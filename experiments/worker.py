@@ -9,6 +9,7 @@ import asyncio
 import signal
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from multiprocessing.connection import Connection
@@ -42,12 +43,14 @@ class Report:
 
 
 def work(connection: Connection, runs: Sequence[Settings]) -> None:
-    """Play units until None comes; a :class:`Report` goes back for each episode, and None after each unit."""
+    """Play units until None comes; a :class:`Report` goes back for each episode, and None when a unit is wanted."""
     # Ctrl-C reaches the whole group: the parent decides, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     players = [_Player(settings) for settings in runs]
     environments = _Environments()
-    with asyncio.Runner() as loop:
+    # Once the parent is gone there is nobody to play for.
+    with suppress(EOFError, ConnectionError), asyncio.Runner() as loop:
+        connection.send(None)
         while (unit := connection.recv()) is not None:
             for run in unit.runs:
                 connection.send(loop.run(_report(run, unit.task, players[run], environments)))

@@ -30,7 +30,10 @@ class GateThresholds:
         show: At or above it a hidden item becomes ambient at once.
         keep_shown: An ambient item whose smoothed score stays below it becomes hidden.
         smoothing: Weight of the new score in the exponential average, in (0, 1].
-        patience: Weak steps in a row that a demotion needs.
+        patience: Weak steps in a row that a demotion needs, at least 1.
+
+    Raises:
+        ValueError: If a value is outside its range, or a threshold for keeping lies above the one for promoting.
     """
 
     promote: float = 0.6
@@ -39,6 +42,16 @@ class GateThresholds:
     keep_shown: float = 0.18
     smoothing: float = 0.5
     patience: int = 2
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.keep_shown <= self.show <= 1 or not self.show <= self.promote <= 1:
+            raise ValueError(f"thresholds must be 0 <= keep_shown <= show <= promote <= 1, not {self}")
+        if not self.keep_shown <= self.keep_focal <= self.promote:
+            raise ValueError(f"thresholds must be keep_shown <= keep_focal <= promote, not {self}")
+        if not 0 < self.smoothing <= 1:
+            raise ValueError(f"smoothing must lie in (0, 1], not {self.smoothing}")
+        if self.patience < 1:
+            raise ValueError(f"patience must be at least 1, not {self.patience}")
 
     def band(self, score: float) -> Band:
         """The band that the score alone would give."""

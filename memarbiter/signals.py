@@ -7,7 +7,7 @@ values lie in [0, 1].
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Protocol
 
@@ -47,6 +47,9 @@ class SignalWeights:
         recovery_weight: Share of an event's relevance that comes from its use for error recovery.
         unscoped: Scope match of a constraint that applies everywhere.
         off_need: Relevance of a fact that meets no need but is about an entity that matters now.
+
+    Raises:
+        ValueError: If a value is not in [0, 1], or the weights of an event's relevance exceed 1.
     """
 
     recency_decay: float = 0.85
@@ -57,6 +60,13 @@ class SignalWeights:
     recovery_weight: float = 0.35
     unscoped: float = 0.5
     off_need: float = 0.5
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if not 0 <= getattr(self, field.name) <= 1:
+                raise ValueError(f"{field.name} must lie in [0, 1], not {getattr(self, field.name)}")
+        if self.similarity_weight + self.recovery_weight > 1:
+            raise ValueError("similarity_weight and recovery_weight must add up to at most 1: the rest is recency")
 
 
 class RoleSignals:
@@ -144,9 +154,14 @@ class FixedDemand:
 
     Relevance stays that of the full method. It goes with a fixed share of the budget for each bank
     (:class:`memarbiter.assembly.FixedShares`).
+
+    Raises:
+        ValueError: If ``demand`` is not in [0, 1].
     """
 
     def __init__(self, demand: float, weights: SignalWeights | None = None) -> None:
+        if not 0 <= demand <= 1:
+            raise ValueError(f"a demand must lie in [0, 1], not {demand}")
         self._demand = demand
         self._full = RoleSignals(weights)
 

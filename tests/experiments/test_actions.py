@@ -53,6 +53,9 @@ def test_A1_the_first_action_is_taken_and_nothing_after_it() -> None:
         "Action 3: go to desk 1",
         "1. go to desk 1",
         "Action: go to desk 1, then look",
+        "Action: go to desk 1<|im_end|>",
+        "[Action]: go to desk 1",
+        "So my action: go to desk 1",
     ],
 )
 def test_A2_noise_around_a_command_is_removed(reply: str) -> None:
@@ -72,6 +75,7 @@ def test_A2_noise_around_a_command_is_removed(reply: str) -> None:
         "Action:",
         "<think>Action: look",
         "Observation: You see a mug 1.",
+        "Thought: the best action: stay calm",
     ],
 )
 def test_A2_a_thought_alone_is_never_sent(reply: str) -> None:

@@ -113,6 +113,31 @@ def test_what_a_user_can_mend_is_said_without_a_traceback(override: str, tmp_pat
     assert not (tmp_path / "run").exists()
 
 
+def test_a_value_that_a_part_refuses_costs_no_episode(tmp_path: Path) -> None:
+    result = command("model=reader_slips", "model.model.rate=7", "env=alfworld", f"out={tmp_path / 'run'}")
+    assert result.returncode == 2
+    assert "setting 'model.model'" in result.stderr
+    assert "not 7" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_C3_a_sweep_plays_every_job_and_lists_the_failed_ones(tmp_path: Path) -> None:
+    toys = [
+        "env.task_set._target_=toys.CorridorTasks",
+        *(f"~env.task_set.{key}" for key in ("root", "seed", "split")),
+        "model.model._target_=toys.Walker",
+    ]
+    sweep = ["-m", "method=no_memory", "budget=-1,5,-2", "jobs=1", f"hydra.sweep.dir={tmp_path}"]
+    result = command(*sweep, *toys, f"out={tmp_path}/${{budget}}")
+    assert result.returncode == 2, result.stderr
+    assert "2 of 3 jobs failed" in result.stderr
+    assert "#0 budget=-1" in result.stderr.replace("method=no_memory ", "")
+    assert "budget=-2: Input should be greater" in result.stderr
+    assert len(list((tmp_path / "5" / "episodes").iterdir())) == 4
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["5"]
+
+
 def test_no_key_is_stored() -> None:
     config = {"model": {"api_key": "sk-1", "max_tokens": 5, "list": [{"password": "p"}]}, "seed": 1}
     assert without_secrets(config) == {

@@ -108,6 +108,22 @@ def test_a_worker_that_dies_is_named_and_replaced(tmp_path: Path) -> None:
         assert tally.errors == {"corridor-2": "the worker process died with exit code 9"}
 
 
+def test_workers_that_cannot_start_end_the_run_at_once(tmp_path: Path) -> None:
+    program = tmp_path / "play.py"
+    # A spawned process imports this program again, and so cannot start.
+    program.write_text(
+        "import multiprocessing, sys\n"
+        "if multiprocessing.current_process().name != 'MainProcess': sys.exit(3)\n"
+        "import pathlib, pytest, test_runner\n"
+        "from experiments.runner import WorkerError\n"
+        "with pytest.raises(WorkerError, match='exit code 3'):\n"
+        "    test_runner.run(test_runner.plan(pathlib.Path(sys.argv[1])))\n"
+    )
+    subprocess.run([sys.executable, str(program), str(tmp_path / "run")], check=True, timeout=60)
+    assert not (tmp_path / "run" / "episodes").exists()
+    assert status(tmp_path / "run")["state"] == "incomplete"
+
+
 def test_M6_nothing_of_one_episode_reaches_the_next(tmp_path: Path) -> None:
     run(plan(tmp_path, marker="zebra 9 on shelf 9"), jobs=1)
     texts = {path.stem: path.read_text() for path in (tmp_path / "episodes").iterdir()}

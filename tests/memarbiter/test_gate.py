@@ -118,3 +118,12 @@ def test_an_item_that_is_gone_is_forgotten() -> None:
 def test_the_stateless_gate_knows_the_present_score_only(scores: list[float]) -> None:
     alone = [course(StatelessGate(), FACT, score)[0] for score in scores]
     assert course(StatelessGate(), FACT, *scores) == alone
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"patience": 0}, {"smoothing": 0.0}, {"promote": 1.2}, {"show": 0.7}, {"keep_focal": 0.9}, {"keep_shown": 0.5}],
+)
+def test_impossible_thresholds_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        GateThresholds(**wrong)  # type: ignore[arg-type]

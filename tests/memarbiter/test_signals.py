@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from helpers import context, item, write
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memarbiter.context import Evidence, Need
 from memarbiter.items import Bank, MemoryItem, Status
-from memarbiter.signals import FixedDemand, PoolSignals, RoleSignals, Signals
+from memarbiter.signals import FixedDemand, PoolSignals, RoleSignals, Signals, SignalWeights
 
 TASK = item("goal-1", write(Bank.GOAL))
 NOW = item("goal-2", write(Bank.GOAL, key="now", scope=("mug", "take")))
@@ -118,3 +119,11 @@ def test_pool_signals_know_likeness_and_recency_only() -> None:
     assert found.relevance[MUG.id] > found.relevance[PEN.id]
     assert found.relevance[STATE.id] > found.relevance[TASK.id]
     assert all(0 <= value <= 1 for value in found.relevance.values())
+
+
+@pytest.mark.parametrize("wrong", [{"recency_decay": 1.5}, {"off_need": -0.1}, {"similarity_weight": 0.8}])
+def test_impossible_weights_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        SignalWeights(**wrong)
+    with pytest.raises(ValueError, match="demand"):
+        FixedDemand(1.5)

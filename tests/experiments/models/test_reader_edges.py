@@ -58,9 +58,3 @@ def test_two_things_in_different_places_are_brought_together() -> None:
         "- Not searched yet: nothing",
     ]
     assert decide(*notes, goal="put two mug in shelf.") in {"take mug 2 from shelf 2", "go to shelf 1"}
-
-
-@pytest.mark.xfail(strict=True, raises=RuntimeError, reason="StopIteration leaves the coroutine as a RuntimeError")
-def test_a_call_without_a_user_message_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="user"):
-        ask(Message("system", "x"))

@@ -17,11 +17,12 @@ from memarbiter import tokens
 from memarbiter.protocol import Task, Transition, WorkingMemory
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
-DATA = os.environ.get("ALFWORLD_DATA")
+# Importing alfworld sets ALFWORLD_DATA where it is unset, so only the games themselves tell whether they are there.
+GAMES = Path(os.environ.get("ALFWORLD_DATA", "absent")) / "json_2.1.1" / "valid_unseen"
 
 pytestmark = [
     pytest.mark.alfworld,
-    pytest.mark.skipif(not DATA, reason="ALFWORLD_DATA is unset: no real games (alfworld-download gets them)"),
+    pytest.mark.skipif(not GAMES.is_dir(), reason=f"no games in {GAMES} (alfworld-download gets them)"),
 ]
 
 
@@ -56,6 +57,6 @@ async def won(engine: AlfredEngine, game: Path, memory: WorkingMemory, budget: i
 @pytest.mark.parametrize(("method", "budget"), [("full_history", 10**6), ("memarbiter", 500)])
 @pytest.mark.parametrize("kind", ["look_at_obj_in_light", "pick_cool_then_place_in_recep", "pick_two_obj_and_place"])
 def test_a_real_game_is_won(kind: str, method: str, budget: int) -> None:
-    games = sorted(Path(str(DATA)).glob(f"json_2.1.1/valid_unseen/{kind}-*/*/game.tw-pddl"))
-    assert games, f"no game of type {kind} under {DATA}"
+    games = sorted(GAMES.glob(f"{kind}-*/*/game.tw-pddl"))
+    assert games, f"no game of type {kind} under {GAMES}"
     assert asyncio.run(won(AlfredEngine(), games[0], built(method), budget))
