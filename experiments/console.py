@@ -19,7 +19,7 @@ from experiments.envs.base import TaskInfo, TaskSet, TaskSetError
 from experiments.envs.spread import spread
 from experiments.runner import Plan, Tally, WorkerError, run_conditions
 from experiments.settings import CONFIGS, Settings, SettingsError
-from experiments.store import StoreError
+from experiments.store import StoreError, flat
 from memarbiter.vocabulary import VocabularyMissing
 
 #: What a user can mend: shown without a traceback.
@@ -69,6 +69,8 @@ def play_all(compose: Callable[[], Sequence[Settings]]) -> int:
     try:
         runs = compose()
         plans = _plans(runs)
+        if len(runs) == 1:
+            console.print(_effective(runs[0]), markup=False, highlight=False)
         tallies = run_conditions(plans, runs[0].jobs, console)
     except USER_ERRORS as error:
         console.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
@@ -116,6 +118,13 @@ def _made(setting: str, config: Mapping[str, Any]) -> Any:
         if isinstance(error.__cause__, TaskSetError):
             raise error.__cause__ from None  # What was wrong, without Hydra's words around it.
         raise SettingsError(f"setting '{setting}': {error}") from error
+
+
+def _effective(settings: Settings) -> str:
+    """The settings that can change a result, one in a line, without the values that only name a class."""
+    values = flat(settings.model_dump(include={"method", "env", "model", "agent", "budget", "seed"}))
+    lines = (f"  {name} = {value}" for name, value in values.items() if not name.endswith("_target_"))
+    return "settings:\n" + "\n".join(lines)
 
 
 def _summary(plans: Sequence[Plan], tallies: Sequence[Tally]) -> Table:

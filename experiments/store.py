@@ -188,7 +188,7 @@ def _refuse_other(path: Path, wanted: Manifest) -> None:
         raise StoreError(
             f"{path} is damaged ({error.errors()[0]['msg']}); restore it, or choose another out="
         ) from error
-    before, after = _flat(found.model_dump()), _flat(wanted.model_dump())
+    before, after = flat(found.model_dump()), flat(wanted.model_dump())
     keys = [key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
     differing = [key for key in keys if not key.startswith(MAY_DIFFER)]
     if not differing:
@@ -204,12 +204,12 @@ def _refuse_other(path: Path, wanted: Manifest) -> None:
     )
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested settings by their dotted names."""
-    flat: dict[str, Any] = {}
-    for key, inner in value.items():
-        flat |= _flat(inner, f"{prefix}{key}.") if isinstance(inner, Mapping) else {f"{prefix}{key}": inner}
-    return flat
+    found: dict[str, Any] = {}
+    for key, inner in settings.items():
+        found |= flat(inner, f"{prefix}{key}.") if isinstance(inner, Mapping) else {f"{prefix}{key}": inner}
+    return found
 
 
 def _short(value: Any) -> str:

@@ -8,7 +8,7 @@ from memarbiter.assembly import Assembler, Shown, last_failure
 from memarbiter.banks import Store
 from memarbiter.context import CandidateWriter, DecisionContext, Evidence, StateParser, topics_of
 from memarbiter.gate import PresentationGate
-from memarbiter.protocol import MemoryPrompt, Task, Transition, Write
+from memarbiter.protocol import MemoryPrompt, Move, Task, Transition, Write
 from memarbiter.signals import SignalEstimator
 
 
@@ -18,6 +18,11 @@ class MemArbiter:
     An ablation is the same class with another part: a single pool for ``banks``, a constant demand for
     ``signals``, a gate without history for ``gate``.
     """
+
+    _pending: list[Evidence]
+    _writes: list[Write]
+    _context: DecisionContext | None
+    _shown: Shown | None
 
     def __init__(
         self,
@@ -34,22 +39,23 @@ class MemArbiter:
         self._signals = signals
         self._gate = gate
         self._assembler = assembler
-        self._pending: list[Evidence] = []
-        self._writes: list[Write] = []
-        self._context: DecisionContext | None = None
+        self._forget()
 
     def begin(self, task: Task) -> None:
         """Start a new episode with the goal and the first observation."""
+        self._forget()
         self._parser.begin(task)
         self._writer.begin(task)
         self._banks.begin(topics_of(task.goal))
         self._gate.begin()
         self._pending = [Evidence(step=0, action=None, observation=task.observation)]
-        self._writes = []
-        self._context = None
 
     async def record(self, step: Transition) -> None:
-        """Take in one executed step: parse it, and write what it tells into the banks."""
+        """Take in one executed step: parse it, and write what it tells into the banks.
+
+        Raises:
+            RuntimeError: If no episode has begun.
+        """
         await self._absorb()
         self._pending.append(Evidence(step.step, step.action, step.observation, step.failed))
         await self._absorb()
@@ -61,18 +67,26 @@ class MemArbiter:
             ValueError: If ``budget`` is negative.
             RuntimeError: If no episode has begun.
         """
-        await self._absorb()
-        if self._context is None:
-            raise RuntimeError("present() before begin(): the memory has no task yet")
-        banks = self._banks.items()
-        items = [item for items in banks.values() for item in items]
-        signals = self._signals.estimate(self._context, banks)
-        bands, moves = self._gate.assign(items, signals)
-        prompt = self._assembler.assemble(Shown(banks, bands, signals, last_failure(items)), budget)
+        context = await self._absorb()
+        moves: list[Move] = []
+        if self._shown is None:
+            banks = self._banks.items()
+            items = [item for items in banks.values() for item in items]
+            signals = self._signals.estimate(context, banks)
+            bands, moves = self._gate.assign(items, signals)
+            self._shown = Shown(banks, bands, signals, last_failure(items))
+        prompt = self._assembler.assemble(self._shown, budget)
         writes, self._writes = tuple(self._writes), []
         return replace(prompt, writes=writes, transitions=tuple(moves))
 
-    async def _absorb(self) -> None:
+    def _forget(self) -> None:
+        self._pending = []
+        self._writes = []
+        self._context = None
+        # The gate moves once for each decision step, however often its prompt is asked for.
+        self._shown = None
+
+    async def _absorb(self) -> DecisionContext:
         # The first evidence waits until it can be awaited: ``begin`` is synchronous, a writer may call a model.
         while self._pending:
             evidence = self._pending[0]
@@ -80,3 +94,7 @@ class MemArbiter:
             candidates = await self._writer.write(self._context)
             self._writes += self._banks.update(candidates, topics_of(evidence.observation))
             self._pending.pop(0)
+            self._shown = None
+        if self._context is None:
+            raise RuntimeError("the memory has no task yet: call begin() first")
+        return self._context

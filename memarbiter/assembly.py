@@ -77,7 +77,8 @@ class Page:
         return "\n".join(section for section in map(self.section, self._shown.items) if section)
 
     def _line(self, item: MemoryItem) -> str:
-        return f"- {self._renderer.render(item, self.bands[item.id])}"
+        # One line for each item, so that no text can pass for a heading or for another item.
+        return f"- {' '.join(self._renderer.render(item, self.bands[item.id]).split())}"
 
     def _line_size(self, item: MemoryItem) -> int:
         return 0 if self.bands[item.id] is Band.HIDDEN else tokens.count(self._line(item) + "\n")

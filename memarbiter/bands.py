@@ -30,7 +30,11 @@ def compact(members: Iterable[str]) -> str:
 
 
 def _text(item: MemoryItem) -> str:
-    return item.content.text.replace("{members}", listing(item.content.members))
+    content = item.content
+    # Only facts list members; elsewhere, braces are what somebody said.
+    return (
+        content.text.replace("{members}", listing(content.members)) if content.bank is Bank.REFERENCE else content.text
+    )
 
 
 def _subject(item: MemoryItem) -> str:
@@ -68,7 +72,8 @@ def _fact_cue(item: MemoryItem) -> str:
     rest = len(content.members) - len(kept)
     shown = compact(kept) if kept else ("nothing needed" if content.members else "nothing")
     more = f"; {rest} more" if kept and rest else ""
-    return f"{content.subject}: {shown}{more}"
+    when = f" (step {item.latest})" if kept and content.exclusive else ""
+    return f"{content.subject}: {shown}{more}{when}"
 
 
 #: Focal and ambient template of each bank.

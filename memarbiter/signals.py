@@ -182,7 +182,7 @@ class PoolSignals:
         relevance = {
             item.id: (
                 0.5 * overlap(frozenset(wanted), _topics(item))
-                + 0.5 * self._weights.recency_decay ** (context.evidence.step - item.latest)
+                + 0.5 * self._weights.recency_decay ** max(context.evidence.step - item.latest, 0)
                 if item.active
                 else 0.0
             )

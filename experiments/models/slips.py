@@ -42,20 +42,19 @@ class Slips:
         self._model = model
         self._rate = rate
         self._seed = seed
-        self._places: tuple[str, ...] = ()
-        self._thing = ""
+        self._rooms: dict[str, tuple[tuple[str, ...], str]] = {}
 
     async def reply(self, call: ModelCall) -> ModelReply:
         """A slip if one is due at this task and step, else the wrapped model's answer."""
         if call.step == 1:
             prompt = parts(call)
-            self._places = _room(prompt.observation)
-            self._thing = f"{parse_goal(prompt.goal).thing} 1"
+            self._rooms[call.task_id] = _room(prompt.observation), f"{parse_goal(prompt.goal).thing} 1"
+        places, thing = self._rooms.get(call.task_id, ((), ""))
         # Text seeds are hashed by their bytes, so the draw is the same in every process.
         draw = random.Random(f"{self._seed}/{call.task_id}/{call.step}")
-        if call.attempt > 1 or not self._places or draw.random() >= self._rate:
+        if call.attempt > 1 or not places or draw.random() >= self._rate:
             return await self._model.reply(call)
-        command = draw.choice(_TEMPLATES).format(place=draw.choice(self._places), thing=self._thing)
+        command = draw.choice(_TEMPLATES).format(place=draw.choice(places), thing=thing)
         return ModelReply(f"Thought: I try something.\nAction: {command}")
 
 

@@ -146,7 +146,7 @@ def test_several_steps_may_be_recorded_between_two_prompts() -> None:
 
 
 def test_presenting_before_an_episode_has_begun_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="before begin"):
+    with pytest.raises(RuntimeError, match="call begin"):
         asyncio.run(memory().present(500))
 
 

@@ -10,7 +10,7 @@ open drawer 2"                               says "Nothing happens" or "failed"
 "next to drawer 3"                           what shares the agent's location
 "holding mug 1" / "holding nothing"          what is in the hand
 "mug 1 is clean" / "mug 1 (clean)"           a property that was given to a thing
-"drawer 2 (open): pen 1, key 2 (step 5)"     what a place holds; "(closed)": it has not been looked into
+"drawer 2 (open): pen 1, key 2 (step 5)"     what a place holds, and whether it is open or closed
 "mug 1 is in drawer 2", "mug 1 put in ..."   the place of a thing; where it was put
 "not searched yet: drawer 3, 4; fridge 1"    the places worth a visit, in that order
 ===========================================  ====================================================
@@ -57,14 +57,16 @@ _FAILED = re.compile(rf"{re.escape(REJECTED.rstrip('.'))}|\bfailed\b", re.IGNORE
 
 _AT = re.compile(rf"\bat ({ENTITY})(?: since step (\d+))?", re.IGNORECASE)
 _HOLDING = re.compile(rf"\bholding (nothing|{ENTITY})", re.IGNORECASE)
-_PROPERTY = re.compile(rf"\b({ENTITY}) (?:is |\()(hot|cool|clean)\b", re.IGNORECASE)
+_PROPERTY = re.compile(
+    rf"\b({ENTITY}) (?:is |\()((?:hot|cool|clean)(?:(?:, | and )(?:hot|cool|clean))*)\b", re.IGNORECASE
+)
 _CONTENTS = re.compile(
     rf"^\W*(?:steps? \d+(?:, \d+)*\W+)?(?:(?:on|in) )?({ENTITY})(?: \((open|closed)\))?(?:: ([^(]*))?",
     re.IGNORECASE,
 )
 _NEXT_TO = re.compile(rf"\bnext to ({ENTITY}(?:(?:,| and|, and) {ENTITY})*)", re.IGNORECASE)
 _LYING = re.compile(rf"\b({ENTITY}) (?:is|lies) (?:in|on) ({ENTITY})", re.IGNORECASE)
-_PUT = re.compile(rf"\b({ENTITY}) (?:was )?put (?:in|on) ({ENTITY})", re.IGNORECASE)
+_PUT = re.compile(rf"\b({ENTITY})(?: \([^)]*\))? (?:was )?put (?:in|on) ({ENTITY})", re.IGNORECASE)
 _UNSEARCHED = re.compile(r"not searched yet: ([^.\n]*)", re.IGNORECASE)
 _NUMBERS = re.compile(r"\b(?!steps? )([a-z]+)((?: \d+,?)+)")
 
@@ -145,14 +147,15 @@ def _notes(line: str, step: int) -> Iterator[tuple[int, Statement]]:
     for thing in _HOLDING.findall(low):
         yield step, Carrying(None if thing == "nothing" else thing)
     for thing, became in _PROPERTY.findall(low):
-        yield step, Treated(thing, became)
+        for one in re.findall("[a-z]+", became.replace(" and ", " ")):
+            yield step, Treated(thing, one)
     for thing, place in _PUT.findall(low):
         yield step, Delivered(thing, place)
     for thing, place in _LYING.findall(low):
         yield step, Sighted(thing, place)
     if contents := _CONTENTS.search(low):
         place, state, things = contents.groups()
-        if state == "closed" and not things:
-            yield step, Closed(place)
-        elif things:
+        if things:
             yield step, Seen(place, tuple(number_list(things)), state or "")
+        if state == "closed":
+            yield step, Closed(place)

@@ -6,6 +6,7 @@ taken. Places are searched in the order in which the text names them; there is n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from experiments.models.reader.notes import Told
@@ -19,7 +20,7 @@ NOTHING_TO_GO_ON = "look"
 def choose(told: Told, recipe: Recipe) -> str:
     """The next command."""
     world = told.world
-    barred = {command for command, step in told.failed.items() if step > world.changed}
+    barred = {command for command, step in told.failed.items() if step >= world.changed}
     return next((option for option in options(told, recipe) if option not in barred), NOTHING_TO_GO_ON)
 
 
@@ -58,7 +59,7 @@ def _fetch(told: Told, recipe: Recipe) -> Iterator[str]:
     world = told.world
     for thing in _known(world, recipe.thing):
         place = str(world.where(thing))
-        if world.put_in.get(thing) == place and kind(place) == recipe.destination:
+        if place == _delivered_to(world, recipe) and _is_ready(world, recipe, thing):
             continue  # Delivered already; the task wants another one.
         take = f"take {thing} from {place}"
         yield from _inside(world, place, take)
@@ -83,8 +84,24 @@ def _known(world: World, wanted: str) -> list[str]:
 
 def _destinations(world: World, recipe: Recipe) -> list[str]:
     """Places of the destination's kind; the one that already has a delivered thing comes first."""
-    used = [place for thing, place in world.put_in.items() if kind(thing) == recipe.thing]
-    return sorted(_nearest(world, world.of_kind(recipe.destination)), key=lambda place: place not in used)
+    used = _delivered_to(world, recipe)
+    return sorted(_nearest(world, world.of_kind(recipe.destination)), key=lambda place: place != used)
+
+
+def _delivered_to(world: World, recipe: Recipe) -> str | None:
+    """The place of the destination's kind in which most things of the target's kind were put, if there is one."""
+    used = Counter(
+        place
+        for thing, place in world.put_in.items()
+        if kind(thing) == recipe.thing and kind(place) == recipe.destination
+    )
+    return used.most_common(1)[0][0] if used else None
+
+
+def _is_ready(world: World, recipe: Recipe, thing: str) -> bool:
+    """Whether the thing was put where it is, with the property that the task asks for."""
+    treated = not recipe.becomes or recipe.becomes in world.properties.get(thing, ())
+    return treated and world.put_in.get(thing) == world.where(thing)
 
 
 def _nearest(world: World, places: list[str]) -> list[str]:

@@ -27,7 +27,7 @@ def parts(call: ModelCall) -> Prompt:
     Raises:
         ValueError: If it lacks its task, memory or observation part.
     """
-    text = next(message.content for message in call.messages if message.role == "user")
+    text = next((message.content for message in call.messages if message.role == "user"), "")
     return Prompt(
         _part(_GOAL, text, "a 'Task:' line"),
         _part(_MEMORY, text, "a <memory> block"),

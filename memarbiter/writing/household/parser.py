@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from memarbiter.context import DecisionContext, Evidence, Need
@@ -41,15 +42,16 @@ def plan(recipe: Recipe) -> tuple[Stage, ...]:
 
 def stages_done(recipe: Recipe, world: World) -> int:
     """How many stages of the plan are behind the agent, as far as the room is known."""
-    delivered = [
-        thing
+    delivered = Counter(
+        place
         for thing, place in world.put_in.items()
         if kind(thing) == recipe.thing
         and kind(place) == recipe.destination
         and (not recipe.becomes or recipe.becomes in world.properties.get(thing, ()))
-    ]
+    )
     per_thing = 2 + bool(recipe.becomes)
-    done = per_thing * min(len(delivered), recipe.count)
+    # Two things count only if they are in the same place.
+    done = per_thing * min(max(delivered.values(), default=0), recipe.count)
     if world.held and kind(world.held) == recipe.thing:
         done += 1 + bool(recipe.becomes and recipe.becomes in world.properties.get(world.held, ()))
     return done

@@ -153,7 +153,8 @@ class World:
     def _lift(self, thing: str, name: str, step: int) -> None:
         place = self.place(name)
         place.closed = False
-        place.things = [other for other in place.things or [] if other != thing]
+        if place.things is not None:  # Acting on a place is not yet looking into it.
+            place.things = [other for other in place.things if other != thing]
         self.seen_at.pop(thing, None)
         self.put_in.pop(thing, None)
         self.taken_from[thing] = name
@@ -162,7 +163,8 @@ class World:
     def _set_down(self, thing: str, name: str, step: int) -> None:
         place = self.place(name)
         place.closed = False
-        place.things = [*(other for other in place.things or [] if other != thing), thing]
+        if place.things is not None:
+            place.things = [*(other for other in place.things if other != thing), thing]
         self.seen_at[thing] = (step, name)
         self.put_in[thing] = name
         self.held, self.changed, self.hand_told = None, step, step

@@ -124,7 +124,7 @@ class HouseholdWriter:
             f"snapshot {evidence.step}",
             f"Step {evidence.step}: you are {value}{extra}.",
             world.here or "room",
-            f"{where}, holding {hand}{extra}",
+            f"{where}{since}, holding {hand}{extra}",
             evidence.step,
             "observation",
             entities=tuple(name for name in (world.here, world.held) if name),
@@ -153,9 +153,12 @@ class HouseholdWriter:
     def _facts(self, evidence: Evidence) -> Iterator[CandidateWrite]:
         for statement in read(evidence.observation):
             if isinstance(statement, Seen | Taken | Put | Closed):
-                place = self._world.place(statement.place)
-                if place.things is not None:
-                    yield self._contents(place, evidence.step)
+                yield from self._contents(self._world.place(statement.place), evidence.step)
+            if isinstance(statement, Taken):
+                # Another place may have listed the thing as well; while it is in the hand it is in neither.
+                for place in self._world.places.values():
+                    if statement.thing in (place.things or ()):
+                        yield from self._contents(place, place.step)
         unsearched = tuple(self._world.unsearched())
         if unsearched != self._unsearched:
             self._unsearched = unsearched
@@ -173,11 +176,14 @@ class HouseholdWriter:
                 scope=(self._recipe.thing, *([self._recipe.lamp] if self._recipe.lamp else [])),
             )
 
-    def _contents(self, place: Place, step: int) -> CandidateWrite:
+    def _contents(self, place: Place, step: int) -> Iterator[CandidateWrite]:
+        """What the place holds now: of what was seen there, that which has not been seen elsewhere since."""
+        if place.things is None:
+            return
         wanted = {self._recipe.thing, self._recipe.lamp}
-        things = tuple(place.things or ())
+        things = tuple(thing for thing in place.things if self._world.where(thing) == place.name)
         state = f" ({'closed' if place.closed else 'open'})" if place.openable else ""
-        return CandidateWrite(
+        yield CandidateWrite(
             Bank.REFERENCE,
             f"contents of {place.name}",
             f"{place.name}{state}: {{members}}",

@@ -146,13 +146,11 @@ def test_where_a_thing_was_put() -> None:
     assert world.put_in == {"mug 1": "drawer 2"}
 
 
-@pytest.mark.xfail(strict=True, reason="the property in parentheses stands between the thing and 'put in'")
 def test_where_a_treated_thing_was_put() -> None:
     # MemArbiter's snapshot names a delivered thing with its property: "mug 1 (clean) put in drawer 2".
     assert told("- Step 9: holding nothing; mug 1 (clean) put in drawer 2.").put_in == {"mug 1": "drawer 2"}
 
 
-@pytest.mark.xfail(strict=True, reason="only the first property in parentheses is read")
 def test_two_properties_of_one_thing() -> None:
     # MemArbiter's snapshot says this of a thing that was cleaned and heated.
     assert told("- Step 9: holding mug 1 (clean, hot).").properties == {"mug 1": {"clean", "hot"}}
@@ -352,9 +350,6 @@ def test_an_unknown_goal_is_a_clear_error() -> None:
         ask(frame("win the game", "", ""))
 
 
-@pytest.mark.xfail(
-    strict=True, raises=RuntimeError, reason="StopIteration inside a coroutine, not the ValueError promised"
-)
 def test_a_call_without_a_user_message_is_a_clear_error() -> None:
     with pytest.raises(ValueError, match="user"):
         ask()

@@ -140,6 +140,7 @@ def test_it_remembers_a_treatment_from_the_command() -> None:
 def test_the_second_thing_goes_to_the_first_one_s_place() -> None:
     goal = "put two mug in shelf."
     steps = [
+        ("go to bed 1", "You arrive at bed 1. On the bed 1, you see a mug 1."),
         ("take mug 1 from bed 1", "You pick up the mug 1 from the bed 1."),
         ("go to shelf 1", "You arrive at shelf 1. On the shelf 1, you see nothing."),
         ("move mug 1 to shelf 1", "You move the mug 1 to the shelf 1."),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-import pytest
-
 from experiments.models.base import Message, ModelCall, ModelReply
 from experiments.models.slips import Slips
 
@@ -43,7 +41,6 @@ def test_E6_an_episode_after_another_has_its_own_room() -> None:
     assert not {"desk", "drawer", "shelf"} & set(" ".join(alone("b", KITCHEN)).split())
 
 
-@pytest.mark.xfail(strict=True, reason="the room is kept on the model, from the last call that was a first step")
 def test_E6_episodes_at_the_same_time_do_not_mix() -> None:
     model = Slips(Sure(), 1.0, 42)
     pairs = zip(calls("a", HALL), calls("b", KITCHEN), strict=True)

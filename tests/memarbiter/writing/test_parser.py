@@ -103,7 +103,6 @@ def test_two_things_are_counted() -> None:
     assert contexts[3].subgoal == "Move the second pen to a drawer."
 
 
-@pytest.mark.xfail(strict=True, reason="stages_done counts deliveries to different places of the destination's kind")
 def test_two_things_in_different_places_are_not_both_delivered() -> None:
     # "Two" means both in the same receptacle: the goal is not met, and the plan must not be shown as completed.
     contexts = parse(
