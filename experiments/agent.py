@@ -99,6 +99,7 @@ def _recorded(reply: ModelReply) -> tuple[CallRecord, int]:
         command=parsed.command,
         thought=parsed.thought,
         notes=list(parsed.notes),
+        extra_actions=parsed.dropped,
         prompt_tokens=reply.prompt_tokens,
         completion_tokens=reply.completion_tokens,
     )

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from experiments.envs.base import TaskInfo, TaskSet, TaskSetError
 from experiments.envs.spread import spread
+from experiments.provenance import without_secrets
 from experiments.runner import Plan, Tally, WorkerError, run_conditions
 from experiments.settings import CONFIGS, Settings, SettingsError
 from experiments.store import StoreError, flat
@@ -122,7 +123,8 @@ def _made(setting: str, config: Mapping[str, Any]) -> Any:
 
 def _effective(settings: Settings) -> str:
     """The settings that can change a result, one in a line, without the values that only name a class."""
-    values = flat(settings.model_dump(include={"method", "env", "model", "agent", "budget", "seed"}))
+    shown = settings.model_dump(include={"method", "env", "model", "agent", "budget", "seed"})
+    values = flat(without_secrets(shown))
     lines = (f"  {name} = {value}" for name, value in values.items() if not name.endswith("_target_"))
     return "settings:\n" + "\n".join(lines)
 

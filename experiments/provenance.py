@@ -22,7 +22,7 @@ PACKAGES = ("alfworld", "fast-downward-textworld", "jinja2", "memarbiter", "rank
 """Packages whose version can change a result."""
 
 _SOURCES = ("memarbiter", "baselines", "experiments")
-_SECRET = re.compile(r"(?:^|_)(?:api_?key|key|secret|password|(?:access|auth|bearer|api)_?token)$", re.IGNORECASE)
+_SECRET = re.compile(r"(?:^|[_-])(?:api_?key|key|secret|password|token|authorization)$", re.IGNORECASE)
 
 
 def manifest(settings: Settings, tasks: Sequence[TaskInfo]) -> Manifest:

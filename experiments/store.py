@@ -57,7 +57,12 @@ class RunStore:
         self.manifest = manifest
 
     def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"the folder {self.folder} cannot be made ({error.strerror}); choose another out="
+            ) from error
         self._lock = _locked(self.folder)
         try:
             self._claim()
@@ -147,7 +152,7 @@ def read_ends(path: Path) -> tuple[EpisodeHeader, EpisodeResult] | None:
     for number, line in enumerate(lines, start=1):
         kind: type[BaseModel] = EpisodeHeader if number == 1 else StepRecord
         record = _parsed(line, kind) or (_parsed(line, EpisodeResult) if number == len(lines) else None)
-        if record is None:
+        if record is None or not _in_place(record, number):
             raise StoreError(
                 f"{path}, line {number}: damaged, or not the {kind.__name__} that belongs there; delete the file and "
                 "run the same command again: the task is then played anew"
@@ -157,6 +162,16 @@ def read_ends(path: Path) -> tuple[EpisodeHeader, EpisodeResult] | None:
         case [EpisodeHeader() as header, *_, EpisodeResult() as result] if not tail:
             return header, result
     return None
+
+
+def _in_place(record: BaseModel, number: int) -> bool:
+    """Whether a step, or the number of steps in the result, is what the line's number says."""
+    match record:
+        case StepRecord(step=step):
+            return step == number - 1
+        case EpisodeResult(steps=steps):
+            return steps == number - 2
+    return True
 
 
 def _parsed(line: bytes, kind: type[Record]) -> Record | None:
@@ -190,7 +205,7 @@ def _refuse_other(path: Path, wanted: Manifest) -> None:
         ) from error
     before, after = flat(found.model_dump()), flat(wanted.model_dump())
     keys = [key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
-    differing = [key for key in keys if not key.startswith(MAY_DIFFER)]
+    differing = [key for key in keys if not any(key == free or key.startswith(f"{free}.") for free in MAY_DIFFER)]
     if not differing:
         return
     shown = [

@@ -1,10 +1,8 @@
-"""ALFWorld's own text engine (textworld's PDDL environment), made repeatable and without repeated work.
+"""ALFWorld's own text engine (textworld's PDDL environment) without repeated work.
 
-The rules, the planner library and the text grammar are textworld's. Three things differ from the stock
-class, none of them in what a command does:
+The rules, the planner library and the text grammar are textworld's, and every answer is word for word that of
+the stock class (a test compares them). Two things are not done again and again:
 
-- Facts are visited in sorted order where the grammar lists them. Stock iterates over sets, so the order of
-  "you see a ..." depends on PYTHONHASHSEED; sorted, the same task gives the same text in every process.
 - The text of a command depends only on its arguments, so it is derived once, not for every admissible
   command of every step.
 - A reset restores the state the load has built; stock translates the PDDL task again each time.
@@ -25,15 +23,12 @@ from textworld.envs.pddl import PddlEnv
 from textworld.envs.pddl import logic as pddl_logic
 
 
-class _RepeatableState(pddl_logic.PddlState):
-    """A PDDL state that lists its facts in sorted order and can go back to its beginning."""
+class _RestartableState(pddl_logic.PddlState):
+    """A PDDL state that can go back to its beginning."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._initial_facts = list(self.facts)
-
-    def facts_with_signature(self, sig: Any) -> list[Any]:
-        return sorted(super().facts_with_signature(sig), key=str)
 
     def restart(self) -> None:
         self._facts: dict[Any, set[Any]] = defaultdict(set)
@@ -57,7 +52,7 @@ class AlfredEngine(PddlEnv):
             self._game_data = json.load(file)
         self.walkthrough = self._game_data.get("walkthrough")
         self._logic = pddl_logic.GameLogic(self._game_data["pddl_domain"], self._game_data["grammar"])
-        self._pddl_state = _RepeatableState(self.downward_lib, self._game_data["pddl_problem"], self._logic)
+        self._pddl_state = _RestartableState(self.downward_lib, self._game_data["pddl_problem"], self._logic)
         self._entity_infos = self._get_entity_infos()
         names = Demangler(game_infos=self._entity_infos, shuffle=False)
         for info in self._entity_infos.values():

@@ -34,7 +34,7 @@ def fake_game(root: Path, name: str, grammar: str = 'template :: "move {o} to {r
 
 @pytest.fixture(scope="module")
 def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ensure(tmp_path_factory.mktemp("alfworld") / "set", seed=42, tasks=3, jobs=1)
+    return ensure(tmp_path_factory.mktemp("alfworld") / "set", seed=42, tasks=2, jobs=1)
 
 
 def refusal(root: Path, split: str = "valid_unseen", expected: int | None = None) -> str:
@@ -120,7 +120,7 @@ def walkthrough(path: Path) -> list[str]:
 
 def transcript(root: Path) -> str:
     """Hash over everything that the set's games say to their walkthroughs and to some wrong commands."""
-    tasks = household_task_set(root, 42, tasks=3)
+    tasks = household_task_set(root, 42, tasks=2)
     env = tasks.make()
     digest = hashlib.sha256()
     for task in tasks.tasks():
@@ -165,7 +165,7 @@ def test_E6_parallel_games_equal_serial_ones_and_files_stay_as_they_are(househol
 
 
 def test_beginning_again_forgets_what_happened(household: Path) -> None:
-    tasks = household_task_set(household, 42, tasks=3)
+    tasks = household_task_set(household, 42, tasks=2)
     env, task = tasks.make(), tasks.tasks()[0]
     opening = env.begin(task.id)
     env.step(next(command for command in opening.admissible if command.startswith("go to")))
@@ -174,7 +174,7 @@ def test_beginning_again_forgets_what_happened(household: Path) -> None:
 
 
 def test_the_goal_is_told_apart_and_no_expert_is_attached(household: Path) -> None:
-    tasks = household_task_set(household, 42, tasks=3)
+    tasks = household_task_set(household, 42, tasks=2)
     env = tasks.make()
     opening = env.begin(tasks.tasks()[0].id)
     assert "Your task is to" not in opening.observation
@@ -186,7 +186,7 @@ def test_the_goal_is_told_apart_and_no_expert_is_attached(household: Path) -> No
 
 
 def test_rejected_commands_are_flagged(household: Path) -> None:
-    tasks = household_task_set(household, 42, tasks=3)
+    tasks = household_task_set(household, 42, tasks=2)
     env = tasks.make()
     opening = env.begin(tasks.tasks()[0].id)
     outcome = env.step("put mug 1 in/on desk 1")
@@ -211,4 +211,4 @@ def test_the_household_folder_may_not_hold_anything_else(household: Path, tmp_pa
     shutil.copytree(household, copy)
     next(copy.rglob("game.tw-pddl")).write_text("{}")
     with pytest.raises(TaskSetError):
-        household_task_set(copy, 42, tasks=3)
+        household_task_set(copy, 42, tasks=2)

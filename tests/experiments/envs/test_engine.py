@@ -1,9 +1,8 @@
-"""The engine against textworld's stock class: what differs is the order of lists, nothing else."""
+"""The engine against textworld's stock class: every word is the same, also of what is listed."""
 
 from __future__ import annotations
 
 import random
-import re
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,6 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return sorted(root.rglob("game.tw-pddl"))
 
 
-def unordered(text: str) -> list[str]:
-    """The words of a text, whatever the order of its lists."""
-    return sorted(re.findall(r"[a-z]+(?: \d+)?", text.lower().replace(" and ", " ")))
-
-
 def stock(path: Path) -> Any:
     env = AlfredDemangler(PddlEnv(textworld.EnvInfos(won=True, admissible_commands=True)))
     env.load(str(path))
@@ -40,8 +34,8 @@ def test_plays_as_the_stock_engine_does(games: list[Path]) -> None:
         mine, referee = ours.reset(), theirs.reset()
         draw = random.Random(path.name)
         commands = [*ours.walkthrough, "look", "help", "go to moon 1", "inventory"]
-        for number in range(40):
-            assert unordered(mine["feedback"]) == unordered(referee["feedback"])
+        for number in range(24):
+            assert mine["feedback"] == referee["feedback"]
             assert mine["admissible_commands"] == referee["admissible_commands"]
             assert mine["won"] == referee["won"]
             known = mine["admissible_commands"]
