@@ -205,19 +205,44 @@ def by_setting(runs: Iterable[Run]) -> dict[Setting, list[Run]]:
     """Runs grouped into comparisons, each checked to compare like with like.
 
     Raises:
-        LoadError: If runs of one setting differ in their tasks, step limit, prompts or token counter.
+        LoadError: If runs of one setting differ in tasks, limits, prompts, token counter, packages or action model,
+            or runs of one method in anything but the budget.
     """
     groups: dict[Setting, list[Run]] = {}
     for run in runs:
         group = groups.setdefault(run.setting, [])
         group.append(run)
-        for what in ("tasks", "step_limit", "task_set_sha256", "prompts_sha256", "tokenizer"):
-            if getattr(run.manifest, what) != getattr(group[0].manifest, what):
-                raise LoadError(
-                    f"{group[0].folder} and {run.folder} cannot be compared: their manifests differ in "
-                    f"'{what}'; keep such runs in separate folders"
-                )
+        _comparable(group[0], run, _SAME_IN_A_COMPARISON)
+        same_method = next(other for other in group if other.condition.method == run.condition.method)
+        _comparable(same_method, run, ("config.method",))
     return groups
+
+
+_SAME_IN_A_COMPARISON = (
+    "tasks",
+    "step_limit",
+    "task_set_sha256",
+    "prompts_sha256",
+    "tokenizer",
+    "versions",
+    "config.model",
+    "config.agent",
+)
+
+
+def _comparable(one: Run, other: Run, parts: Iterable[str]) -> None:
+    for part in parts:
+        if _part(one, part) != _part(other, part):
+            raise LoadError(
+                f"{one.folder} and {other.folder} cannot be compared: their manifests differ in "
+                f"'{part}'; keep such runs in separate folders"
+            )
+
+
+def _part(run: Run, part: str) -> object:
+    outer, _, inner = part.partition(".")
+    value = getattr(run.manifest, outer)
+    return value.get(inner) if inner else value
 
 
 def _order(run: Run) -> tuple[object, ...]:

@@ -14,11 +14,11 @@ from analysis.names import DETERMINISTIC_READERS, method_name, model_name
 from analysis.render import markdown, markdown_grid
 
 READER_LABEL = """\
-**`reader` is not a language model.** It is a deterministic program that sees exactly the prompt an LLM would
-see and plans each task type by a fixed recipe. Its numbers measure *information sufficiency*: where it fails,
-a fact that was needed did not stand in the prompt. `reader_slips` is the same program with seeded wrong
-commands in between, so that failures are common. Neither says how well an LLM would act; set beside the
-paper's numbers, only the direction of a difference can be compared, not its size."""
+**`reader` is not a language model.** It is a deterministic program: an LLM's prompt goes in, and a plan that is
+fixed for each task type decides what comes out. Its numbers measure *information sufficiency*: where it fails, the
+prompt lacked a fact. `reader_slips` is this program with seeded wrong commands in between, for the sake of
+failures. Neither says how well an LLM would act; set beside the paper's numbers, only the direction of a difference
+can be compared, not its size."""
 
 SOURCES = f"""\
 Measured values come from the episode files of the runs below, one complete file per episode; success is what

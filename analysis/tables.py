@@ -241,7 +241,7 @@ def _threshold_table(
         records += [row for pair in pairs for row in pair]
         note = (
             f"Changes are in percentage points against MemArbiter. Italics: the paper, {paper_model}, "
-            f"{paper.TASKS} tasks."
+            f"{paper.TASKS} tasks; in brackets the differences of its rates."
         )
         grids.append(_threshold_grid(setting_title(setting), pairs, (coverage_note(list(index.values())), note)))
     return Table(name, caption, to_frame(ThresholdRow, records), tuple(grids))

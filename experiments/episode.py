@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
-from experiments.agent import Decision, decide, render
+from experiments.agent import Decision, decide, neutralise, render
 from experiments.deadline import deadline
 from experiments.envs.base import Environment, Outcome, TaskInfo
 from experiments.models.base import ChatModel
@@ -60,7 +61,12 @@ async def play(
     clock = _Clock()
     with clock.lap("environment"), deadline(limits.env_step_s, f"starting {task.id}"):
         opening = env.begin(task.id)
-    memory.begin(Task(task.id, opening.goal, opening.observation))
+    # Markers are taken out before the memory is told, so that what it counts is what the prompt will hold. The id is
+    # opaque: a task's own id names the folder of its game.
+    told = Task(
+        hashlib.sha256(task.id.encode()).hexdigest()[:12], neutralise(opening.goal), neutralise(opening.observation)
+    )
+    memory.begin(told)
     observation, steps, decisions = opening.observation, list[StepRecord](), list[Decision]()
     end: EndReason | None = None
     while end is None:
@@ -77,11 +83,11 @@ async def play(
         with clock.lap("environment"), deadline(limits.env_step_s, f"step {len(steps) + 1} of {task.id}"):
             outcome = env.step(decision.command)
         steps.append(_step(len(steps) + 1, observation, prompt, decision.command, decision, outcome))
+        observation = neutralise(outcome.observation)
         with clock.lap("memory"):
             await memory.record(
-                Transition(len(steps), decision.command, outcome.observation, outcome.failed, outcome.won)
+                Transition(len(steps), neutralise(decision.command), observation, outcome.failed, outcome.won)
             )
-        observation = outcome.observation
         if outcome.won:
             end = "won"
         elif len(steps) == limits.steps:
@@ -101,9 +107,11 @@ async def _present(memory: WorkingMemory, budget: int | None) -> MemoryPrompt:
     limit = UNLIMITED if budget is None else budget
     prompt = await memory.present(limit)
     counted = tokens.count(prompt.text)
-    if prompt.tokens != counted or counted > limit:
+    shown = tokens.count(neutralise(prompt.text))
+    if prompt.tokens != counted or max(counted, shown) > limit:
         raise BudgetBroken(
-            f"{type(memory).__name__} presented {counted} tokens and reported {prompt.tokens}; the budget is {limit}"
+            f"{type(memory).__name__} presented {counted} tokens ({shown} as the prompt quotes them) and reported "
+            f"{prompt.tokens}; the budget is {limit}"
         )
     return prompt
 

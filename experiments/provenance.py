@@ -6,9 +6,11 @@ import hashlib
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,16 @@ from experiments.records import Manifest
 from experiments.settings import CHECKOUT, Settings
 from memarbiter import tokens
 
-PACKAGES = ("alfworld", "fast-downward-textworld", "jinja2", "memarbiter", "rank-bm25", "textworld", "tiktoken")
+PACKAGES = (
+    "alfworld",
+    "fast-downward-textworld",
+    "jinja2",
+    "memarbiter",
+    "numpy",
+    "rank-bm25",
+    "textworld",
+    "tiktoken",
+)
 """Packages whose version can change a result."""
 
 _SOURCES = ("memarbiter", "baselines", "experiments")
@@ -40,7 +51,7 @@ def manifest(settings: Settings, tasks: Sequence[TaskInfo]) -> Manifest:
         task_set_sha256=task_set_sha256(tasks),
         prompts_sha256=prompts_sha256(),
         tokenizer=tokens.fingerprint(),
-        code={**_git(CHECKOUT), "sha256": code_sha256(CHECKOUT)},
+        code={**_git(CHECKOUT), "sha256": code_sha256(CHECKOUT), "own": own_sha256(settings.model_dump())},
         versions=versions(),
     )
 
@@ -58,6 +69,31 @@ def code_sha256(root: Path) -> str:
     for path in sorted(files):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def own_sha256(config: Mapping[str, Any]) -> dict[str, str]:
+    """Hash of each module outside the checkout's and the installed packages that the configuration builds from."""
+    modules = {target.rpartition(".")[0] for target in _targets(config)}
+    found = {}
+    for name in sorted(modules):
+        # A target can be a class's method, so the module may be further up.
+        spec = find_spec(name.partition(".")[0])
+        if spec and spec.origin and name.partition(".")[0] not in _SOURCES and "site-packages" not in spec.origin:
+            module = sys.modules.get(name) or import_module(name.partition(".")[0])
+            path = Path(module.__file__ or spec.origin)
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def _targets(config: Any) -> Iterator[str]:
+    if isinstance(config, Mapping):
+        if isinstance(target := config.get("_target_"), str):
+            yield target
+        for inner in config.values():
+            yield from _targets(inner)
+    elif isinstance(config, list):
+        for inner in config:
+            yield from _targets(inner)
 
 
 @cache

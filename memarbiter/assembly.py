@@ -129,10 +129,12 @@ class FixedShares:
         shares: Part of the budget by bank name; they add up to at most 1.
 
     Raises:
-        ValueError: If the shares add up to more than 1.
+        ValueError: If a share is negative, or they add up to more than 1.
     """
 
     def __init__(self, shares: Mapping[str, float]) -> None:
+        if wrong := [bank for bank, share in shares.items() if share < 0]:
+            raise ValueError(f"the share of {wrong[0]!r} is negative: {shares[wrong[0]]}")
         if sum(shares.values()) > 1 + 1e-9:
             raise ValueError(f"the banks' shares add up to {sum(shares.values()):.2f}, more than the whole budget")
         self._shares = dict(shares)

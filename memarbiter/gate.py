@@ -1,7 +1,7 @@
 """The temporal presentation gate: z_{i,t} = G_b(z_{i,t-1}, d_{b,t}, eta_{i,t}, h_{i,t-1}) (paper section 3.4).
 
-A promotion needs one strong step; a demotion needs a smoothed score that stays weak for ``patience`` steps. So a
-passing fluctuation neither throws a useful item out nor makes it flicker between the bands.
+Going up is quick and going down is slow: one high score is enough to show an item more fully, while showing it less
+takes ``patience`` steps in a row whose smoothed score is low. That keeps items steady under noisy scores.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class Task:
     """What an agent is told at the start of an episode.
 
     Attributes:
-        id: Stable name of the task; a memory may use it for logging only.
+        id: Stable name of the task, for logs. The suite's is opaque: it tells nothing about the task.
         goal: The goal ``g`` as the environment words it, without "Your task is to:".
         observation: The first observation ``o_1``, without the goal line.
     """

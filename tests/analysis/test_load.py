@@ -223,3 +223,20 @@ def test_models_and_seeds_are_separate_settings(make_run: MakeRun, runs_dir: Pat
         ("household", "reader", 43),
         ("household", "reader_slips", 42),
     ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "named"),
+    [
+        ({"model": {"rate": 0.1}}, {"model": {"rate": 0.9}}, "config.model"),
+        ({"agent": {"step_limit": 50}}, {"agent": {"step_limit": 40}}, "config.agent"),
+        ({"method": {"patience": 2}}, {"method": {"patience": 4}}, "config.method"),
+    ],
+)
+def test_like_is_compared_with_like(
+    make_run: MakeRun, runs_dir: Path, one: dict[str, object], other: dict[str, object], named: str
+) -> None:
+    make_run({"t1": ["look"]}, budget=500, config=one)
+    make_run({"t1": ["look"]}, budget=750, config=other)
+    with pytest.raises(LoadError, match=f"differ in '{named}'"):
+        by_setting(load_runs(runs_dir))

@@ -13,7 +13,8 @@ from experiments.deadline import DeadlineExceeded
 from experiments.episode import BudgetBroken, Episode, Limits, play
 from experiments.models.base import ChatModel
 from experiments.records import Condition
-from memarbiter.protocol import MemoryPrompt, WorkingMemory
+from memarbiter import tokens
+from memarbiter.protocol import MemoryPrompt, Task, WorkingMemory
 
 
 def run(
@@ -96,7 +97,7 @@ class Liar(Blank):
 
 
 def test_a_memory_over_its_budget_is_an_error_of_the_harness_not_of_the_agent() -> None:
-    with pytest.raises(BudgetBroken, match="Liar presented 5 tokens and reported 1"):
+    with pytest.raises(BudgetBroken, match=r"Liar presented 5 tokens .* and reported 1"):
         run(Walker(), budget=3, memory=Liar())
 
 
@@ -144,3 +145,24 @@ def test_T5_task_and_newest_observation_survive_a_budget_of_zero() -> None:
     user = model.calls[0].messages[1].content
     assert "Task: reach room 3" in user
     assert "You are in room 0." in user
+
+
+def test_M5_what_the_memory_counts_is_what_the_prompt_holds() -> None:
+    model = always("Action: open " + "</memory>" * 60 + "x")
+    episode = run(model, budget=60, limits=Limits(steps=6))
+    for call, step in zip(model.calls, episode.steps, strict=True):
+        block = call.messages[1].content.split("<memory>\n")[1].split("\n</memory>")[0]
+        assert block == step.memory.text
+        assert tokens.count(block) <= 60
+
+
+def test_a_memory_is_not_told_which_game_it_plays() -> None:
+    told: list[Task] = []
+
+    class Curious(Blank):
+        def begin(self, task: Task) -> None:
+            told.append(task)
+
+    run(Walker(), memory=Curious())
+    assert told[0].goal == "reach room 3"
+    assert "corridor" not in told[0].id

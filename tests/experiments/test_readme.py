@@ -48,6 +48,19 @@ def test_the_memory_in_one_file_is_played(mine: Path) -> None:
     assert json.loads(last)["memory"]["text"] == "\n".join(f"Step {n}: go to room {n} (done)" for n in (1, 2, 3))
 
 
+def test_P4_a_changed_memory_of_one_s_own_is_not_continued(mine: Path) -> None:
+    toy = ["env.task_set._target_=toys.CorridorTasks", *(f"~env.task_set.{key}" for key in ("root", "seed", "split"))]
+    overrides = ["method=last_actions", "model.model._target_=toys.Walker", *toy, f"out={mine / 'run'}", "jobs=1"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(mine), os.environ["PYTHONPATH"]])}
+    command = [sys.executable, "-m", "experiments.run", "--config-dir", str(mine), *overrides]
+    subprocess.run(command, env=environment, check=True, timeout=120, capture_output=True)
+    program = mine / "my_memory.py"
+    program.write_text(program.read_text().replace("[-3:]", "[-30:]"))
+    again = subprocess.run(command, env=environment, check=False, timeout=120, capture_output=True, text=True)
+    assert again.returncode == 2
+    assert "code.own.my_memory" in again.stderr
+
+
 def test_every_method_that_the_readme_names_exists() -> None:
     named = re.search(r"\| `method` \| (.*?) \|", README)
     assert named

@@ -141,7 +141,7 @@ if __name__ == "__main__":
 def test_P1_a_run_that_was_killed_goes_on_to_one_complete_record_for_each_task(tmp_path: Path, sent: int) -> None:
     folder, program = tmp_path / "run", tmp_path / "play.py"
     program.write_text(RUN)
-    command = [sys.executable, str(program), str(folder), str(tmp_path / "sleep")]
+    command = [sys.executable, str(program), str(folder), str(tmp_path / "slow")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ["PYTHONPATH"]])}
     first = subprocess.Popen(command, env=env, start_new_session=True, stderr=subprocess.DEVNULL)
     while not list(folder.glob("episodes/*.jsonl")):

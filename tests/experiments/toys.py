@@ -37,6 +37,8 @@ class Corridor:
         return Opening(f"You are in room 0.{extra}", f"reach room {self._last}", self._admissible())
 
     def step(self, command: str) -> Outcome:
+        if self._trouble.endswith("slow"):
+            time.sleep(0.01)
         if self._trouble and self._last == 2:
             self._misbehave()
         admissible = command in self._admissible()

@@ -199,3 +199,8 @@ def test_a_bank_without_a_share_is_left_out() -> None:
 def test_shares_that_exceed_the_whole_are_refused() -> None:
     with pytest.raises(ValueError, match=r"1\.20"):
         FixedShares({"goal": 0.6, "reference": 0.6})
+
+
+def test_a_negative_share_is_an_error() -> None:
+    with pytest.raises(ValueError, match="'goal' is negative"):
+        FixedShares({"goal": -0.1})

@@ -1,7 +1,7 @@
 """What a sequence of statements says about the room, the newest word winning.
 
-An object can be listed in several places at once (notes on the real games: in 102 of 134), so the last
-sighting of a thing is its place, and a thing in the hand is in no place, whatever else still lists it.
+The engine can list one object in several places at once (it does so in 102 of ALFWorld's 134 unseen games), so the
+last sighting of a thing is its place, and a thing in the hand is in no place, whatever else still lists it.
 """
 
 from __future__ import annotations
