@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from baselines.history import History, assemble, check_budget, whole_records
+from baselines.history import WholeHistoryMemory, assemble, check_budget
 from memarbiter.protocol import EMPTY_PROMPT, MemoryPrompt, Task, Transition
 
 
@@ -21,23 +21,12 @@ class NoMemory:
         return EMPTY_PROMPT
 
 
-class FullHistory:
+class FullHistory(WholeHistoryMemory):
     """The ceiling: shows every record of the episode and ignores the budget.
 
     What an agent misses with it was never observed, or was not made use of. Its prompts grow with the
     episode, so it is no rival of the budgeted methods.
     """
-
-    def __init__(self) -> None:
-        self._history = History(whole_records)
-
-    def begin(self, task: Task) -> None:
-        """Start an episode with the first observation as the oldest record."""
-        self._history.begin(task)
-
-    async def record(self, step: Transition) -> None:
-        """Append the action and its observation."""
-        self._history.add(step)
 
     async def present(self, budget: int) -> MemoryPrompt:
         """All records; ``budget`` is checked for being valid, and otherwise ignored."""

@@ -5,28 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from baselines.history import History, Record, assemble, check_budget, whole_records
+from baselines.history import Record, WholeHistoryMemory, assemble, check_budget
 from memarbiter import tokens
-from memarbiter.protocol import MemoryPrompt, Task, Transition
+from memarbiter.protocol import MemoryPrompt
 
 
-class FlatRecency:
+class FlatRecency(WholeHistoryMemory):
     """Keeps observations and actions as they come and shows the newest that fit, oldest first.
 
     What is shown has no gaps: the first record, from the newest backwards, that does not fit ends it. If even
     the newest record is larger than the budget, as much of its beginning as fits is shown.
     """
-
-    def __init__(self) -> None:
-        self._history = History(whole_records)
-
-    def begin(self, task: Task) -> None:
-        """Start an episode with the first observation as the oldest record."""
-        self._history.begin(task)
-
-    async def record(self, step: Transition) -> None:
-        """Append the action and its observation."""
-        self._history.add(step)
 
     async def present(self, budget: int) -> MemoryPrompt:
         """The newest records within ``budget``."""

@@ -82,6 +82,21 @@ class History:
         return self._records
 
 
+class WholeHistoryMemory:
+    """What memories over whole records have in common: all but what they present."""
+
+    def __init__(self) -> None:
+        self._history = History(whole_records)
+
+    def begin(self, task: Task) -> None:
+        """Start an episode with the first observation as the oldest record."""
+        self._history.begin(task)
+
+    async def record(self, step: Transition) -> None:
+        """Append the action and its observation."""
+        self._history.add(step)
+
+
 def check_budget(budget: int) -> None:
     """Raises ValueError if ``budget`` is not a number of tokens."""
     if budget < 0:

@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import import_module, metadata
-from importlib.util import find_spec
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from hydra.utils import get_object
 
 from experiments.agent import prompts_sha256
 from experiments.envs.base import TaskInfo
@@ -73,16 +74,14 @@ def code_sha256(root: Path) -> str:
 
 def own_sha256(config: Mapping[str, Any]) -> dict[str, str]:
     """Hash of each module outside the checkout's and the installed packages that the configuration builds from."""
-    modules = {target.rpartition(".")[0] for target in _targets(config)}
-    found = {}
-    for name in sorted(modules):
-        # A target can be a class's method, so the module may be further up.
-        spec = find_spec(name.partition(".")[0])
-        if spec and spec.origin and name.partition(".")[0] not in _SOURCES and "site-packages" not in spec.origin:
-            module = sys.modules.get(name) or import_module(name.partition(".")[0])
-            path = Path(module.__file__ or spec.origin)
-            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+    modules = {get_object(target).__module__ for target in _targets(config)}
+    known = {*_SOURCES, *sys.stdlib_module_names}
+    files = {name: sys.modules[name].__file__ for name in sorted(modules) if name.partition(".")[0] not in known}
+    return {
+        name: hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        for name, file in files.items()
+        if file and "site-packages" not in file
+    }
 
 
 def _targets(config: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from experiments.envs.base import Opening, Outcome, TaskInfo, TaskSetError
 from experiments.envs.engine import AlfredEngine
+from memarbiter.writing.household.text import REJECTED
 
 SPLITS = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
 """Playable games of each split, as published."""
@@ -26,7 +27,6 @@ _DOWNLOAD = (
 _OLD_TEMPLATE = 'template :: "put {o} in/on {r}"'
 _NEW_TEMPLATE = 'template :: "move {o} to {r}"'
 _GOAL = "Your task is to: "
-_REFUSAL = "Nothing happens."
 
 
 class AlfworldTaskSet:
@@ -116,7 +116,7 @@ class AlfworldEnvironment:
         return Outcome(
             observation=state.feedback,
             won=bool(state["won"]),
-            failed=state.feedback == _REFUSAL,
+            failed=state.feedback == REJECTED,
             was_admissible=admissible,
             admissible=tuple(state["admissible_commands"]),
         )

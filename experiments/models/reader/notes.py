@@ -23,6 +23,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 from memarbiter.writing.household.text import (
     ENTITY,
@@ -89,28 +91,28 @@ class Told:
 def understand(memory: str, observation: str) -> Told:
     """Read a memory block and the current observation."""
     told = Told()
-    quoted: list[tuple[int, Statement]] = []
-    noted: list[tuple[int, Statement]] = []
+    # Step, whether it is a note (of what may be elsewhere) rather than the game's own words, and what it says.
+    events: list[tuple[int, bool, Statement]] = []
     step = 0
     for line in memory.splitlines():
         if found := _STEP.search(line):
             step = int(found[1].rsplit(", ", 1)[-1])
         if listed := _UNSEARCHED.search(line):
             told.search_list = number_list(listed[1])
-            noted.append((step, PlacesListed(tuple(told.search_list))))
+            events.append((step, True, PlacesListed(tuple(told.search_list))))
             continue
         command = _COMMAND.search(line)
         if command and _FAILED.search(line):
             told.failed[command[1].lower()] = step
             continue
         if command:
-            quoted += [(step, statement) for statement in effects(command[1].lower())]
-        quoted += [(step, statement) for statement in read(line)]
-        noted += _notes(line, step)
-    for at in sorted({at for at, _ in quoted + noted}):
-        told.world.tell([statement for step, statement in quoted if step == at], at)
-        told.world.tell([statement for step, statement in noted if step == at], at, remote=True)
-    latest = max([step for step, _ in quoted + noted] + [*told.failed.values(), 0])
+            events += [(step, False, statement) for statement in effects(command[1].lower())]
+        events += [(step, False, statement) for statement in read(line)]
+        events += [(at, True, statement) for at, statement in _notes(line, step)]
+    in_time = itemgetter(0, 1)
+    for (at, noted), group in groupby(sorted(events, key=in_time), key=in_time):
+        told.world.tell([statement for _, _, statement in group], at, remote=noted)
+    latest = max([at for at, _, _ in events] + [*told.failed.values(), 0])
     told.world.tell(read(observation), latest + 1)
     return told
 

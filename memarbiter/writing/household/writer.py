@@ -9,7 +9,7 @@ from memarbiter.items import Bank, CandidateWrite, Status
 from memarbiter.protocol import Task
 from memarbiter.writing.household.parser import Stage, plan
 from memarbiter.writing.household.task import APPLIANCES, Recipe, parse_goal
-from memarbiter.writing.household.text import Closed, Put, Seen, Taken, entities, kind, read
+from memarbiter.writing.household.text import Closed, Put, Seen, Statement, Taken, entities, kind, read
 from memarbiter.writing.household.world import Place, World
 
 
@@ -33,13 +33,14 @@ class HouseholdWriter:
     async def write(self, context: DecisionContext) -> list[CandidateWrite]:
         """Candidates for all banks from the evidence in the context."""
         evidence = context.evidence
-        self._world.tell(read(evidence.observation), evidence.step)
+        statements = read(evidence.observation)
+        self._world.tell(statements, evidence.step)
         return [
             *self._goals(context),
-            *self._constraints(context),
+            *self._constraints(evidence, statements),
             self._state(evidence),
             *self._events(context),
-            *self._facts(evidence),
+            *self._facts(evidence, statements),
         ]
 
     def _goals(self, context: DecisionContext) -> Iterator[CandidateWrite]:
@@ -53,15 +54,14 @@ class HouseholdWriter:
         for number, stage in enumerate(self._plan):
             yield _subgoal(number, stage, context.stage, step)
 
-    def _constraints(self, context: DecisionContext) -> Iterator[CandidateWrite]:
-        evidence = context.evidence
+    def _constraints(self, evidence: Evidence, statements: list[Statement]) -> Iterator[CandidateWrite]:
         if evidence.step == 0:
             yield from requirements(self._recipe)
         treated = self._is_treated()
         if self._recipe.becomes and treated is not self._treated:
             self._treated = treated
             yield self._treatment(evidence.step, treated)
-        if any(isinstance(statement, Closed) for statement in read(evidence.observation)):
+        if any(isinstance(statement, Closed) for statement in statements):
             yield CandidateWrite(
                 Bank.CONSTRAINT,
                 "doors",
@@ -150,8 +150,8 @@ class HouseholdWriter:
             failed=evidence.failed,
         )
 
-    def _facts(self, evidence: Evidence) -> Iterator[CandidateWrite]:
-        for statement in read(evidence.observation):
+    def _facts(self, evidence: Evidence, statements: list[Statement]) -> Iterator[CandidateWrite]:
+        for statement in statements:
             if isinstance(statement, Seen | Taken | Put | Closed):
                 yield from self._contents(self._world.place(statement.place), evidence.step)
             if isinstance(statement, Taken):
