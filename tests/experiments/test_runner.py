@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,9 @@ def test_P1_a_run_that_was_killed_goes_on_to_one_complete_record_for_each_task(t
     program.write_text(RUN)
     command = [sys.executable, str(program), str(folder), str(tmp_path / "slow")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ["PYTHONPATH"]])}
-    first = subprocess.Popen(command, env=env, start_new_session=True, stderr=subprocess.DEVNULL)
+    # A shell may start the tests in the background with Ctrl-C ignored, and children inherit that.
+    listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    first = subprocess.Popen(command, env=env, start_new_session=True, stderr=subprocess.DEVNULL, preexec_fn=listen)
     while not list(folder.glob("episodes/*.jsonl")):
         assert first.poll() is None, "it ended before it could be stopped"
         time.sleep(0.01)
