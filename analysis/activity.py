@@ -20,10 +20,16 @@ from analysis.cells import (
     to_frame,
     where,
 )
-from analysis.load import Episode, Event, Run, by_setting
-from analysis.names import ABLATIONS, FAMILY, method_name
+from analysis.comparison import by_setting
+from analysis.load import Episode, Event, Run
+from analysis.names import ABLATIONS, FAMILY, method_key, method_name
 
-KINDS = {"write": "Updates of a bank", "gate": "Changes of band by the gate", "shed": "Reduced for lack of budget"}
+KINDS = {
+    "write": "Updates of a bank",
+    "problem": "Extraction problems: what could not be used of a model's answer",
+    "gate": "Changes of band by the gate",
+    "shed": "Reduced for lack of budget",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +65,7 @@ def activity(runs: Iterable[Run]) -> Table:
     grids: list[Grid] = []
     for setting, group in by_setting(runs).items():
         counted = {
-            condition_name(run.condition.method, run.condition.budget): (run, event_counts(run))
+            condition_name(run.method, run.condition.budget): (run, event_counts(run))
             for run in group
             if run.condition.method in FAMILY or any(episode.events for episode in run.episodes.values())
         }
@@ -82,7 +88,7 @@ def event_counts(run: Run) -> Counter[Event]:
 
 
 def _activity_rows(run: Run, counts: Counter[Event]) -> list[ActivityRow]:
-    condition = where(run.setting, run.condition.method, run.condition.budget, run)
+    condition = where(run.setting, run.method, run.condition.budget, run)
     return [
         ActivityRow(
             **condition,
@@ -117,7 +123,7 @@ def _event_rank(event: Event) -> tuple[int, Event]:
 
 
 def prompt_differences(runs: Iterable[Run]) -> Table:
-    """Each ablation against the full method at the same setting and budget.
+    """Each ablation against the full method at the same setting, budget and writing.
 
     Compared are the memory texts of the same task and step, as long as all earlier commands are equal: there
     the two memories have seen the same, and differ only by what the ablation takes away.
@@ -125,11 +131,12 @@ def prompt_differences(runs: Iterable[Run]) -> Table:
     records: list[DifferenceRow] = []
     grids: list[Grid] = []
     for setting, group in by_setting(runs).items():
-        index = {(run.condition.method, run.condition.budget): run for run in group}
+        index = {(run.method, run.condition.budget): run for run in group}
         pairs = [
-            (run, index["memarbiter", budget])
-            for (method, budget), run in index.items()
-            if method in ABLATIONS and ("memarbiter", budget) in index
+            (run, index[full])
+            for run in group
+            if run.condition.method in ABLATIONS
+            and (full := (method_key("memarbiter", run.condition.writing), run.condition.budget)) in index
         ]
         if not pairs:
             continue
@@ -155,8 +162,8 @@ def _difference(run: Run, full: Run) -> DifferenceRow:
     tasks = [equal_history_steps(run.episodes[task], full.episodes[task]) for task in common]
     steps, differing = sum(map(len, tasks)), sum(map(sum, tasks))
     return DifferenceRow(
-        **where(run.setting, run.condition.method, run.condition.budget, run),
-        method_name=method_name(run.condition.method),
+        **where(run.setting, run.method, run.condition.budget, run),
+        method_name=method_name(run.method),
         tasks=len(tasks),
         differing_tasks=sum(map(any, tasks)),
         steps=steps,

@@ -34,8 +34,8 @@ from analysis.metrics import (
     one_step_recovery,
     state_action_recurrence,
 )
-from analysis.names import ABLATIONS, CONTROLS, MAIN_METHODS, method_name
-from analysis.tables import Index, blocks, budgets_of, others
+from analysis.names import ABLATIONS, CONTROLS, MAIN_METHODS, method_name, method_of
+from analysis.tables import Index, blocks, budgets_of, measured_with, others, variants
 
 NO_COMMON_SET = "no common set"
 METHODS_5A = tuple(reversed(MAIN_METHODS))
@@ -104,7 +104,7 @@ def table5a(runs: Sequence[Run]) -> Table:
     grids: list[Grid] = []
     for setting, index in blocks(runs, wanted):
         own = sorted({method for budget in budgets_of(index) for method in others(index, budget)})
-        methods = (*METHODS_5A, *own)
+        methods = (*variants(index, METHODS_5A), *own)
         groups: list[list[list[BehaviourRow]]] = []
         for budget in budgets_of(index):
             common = common_set(index, budget)
@@ -116,10 +116,15 @@ def table5a(runs: Sequence[Run]) -> Table:
 
 
 def common_set(index: Index, budget: int) -> tuple[str, ...] | None:
-    """Common-failure tasks of the three main methods; None unless all three are complete at this budget."""
-    found = [index.get((method, budget)) for method in MAIN_METHODS]
-    complete = [run for run in found if run and run.coverage.complete]
-    return common_failure_tasks([run.episodes for run in complete]) if len(complete) == len(found) else None
+    """Common-failure tasks of the three main methods; None unless all three are complete at this budget.
+
+    All ways of writing that were run at this budget take part, so that one set of tasks serves the whole table.
+    """
+    found = [run for (method, tokens), run in index.items() if tokens == budget and method_of(method) in MAIN_METHODS]
+    methods = {run.condition.method for run in found}
+    if len(methods) < len(MAIN_METHODS) or not all(run.coverage.complete for run in found):
+        return None
+    return common_failure_tasks([run.episodes for run in found])
 
 
 def _behaviour(
@@ -135,7 +140,7 @@ def _behaviour(
     if run and run.coverage.complete:
         tasks = (common or ()) if metric.common_failures_only else run.manifest.tasks
         value = macro(metric.measure(run.episodes[task].steps) for task in tasks)
-    published = paper.TABLE5A.get((budget, name), {}).get(method)
+    published = paper.TABLE5A.get((budget, name), {}).get(method_of(method))
     percent = value.percent if value else None
     return BehaviourRow(
         **where(setting, method, budget, run),
@@ -160,7 +165,7 @@ def _behaviour_grid(
 ) -> Grid:
     header = ["Budget", "Metric (%)"]
     for method in methods:
-        header += [method_name(method), "Paper"] if method in METHODS_5A else [method_name(method)]
+        header += [method_name(method), "Paper"] if method_of(method) in METHODS_5A else [method_name(method)]
     rows = tuple(tuple(_behaviour_cells(line) for line in group) for group in groups)
     counts = [
         f"{line.budget} tokens: {_count(line.common_failure_tasks)} (paper: {_count(line.paper_common_failure_tasks)})"
@@ -172,6 +177,7 @@ def _behaviour_grid(
         "and the first two metrics are averaged over them; the other two over all tasks. A failure at an "
         "episode's last step has no next action and is left out.",
         f"Italics: the paper, {paper.QWEN}, {paper.TASKS} tasks. Bold marks the best measured value.",
+        *measured_with(setting, paper.QWEN),
     )
     return Grid(setting_title(setting), "ll" + "r" * (len(header) - 2), tuple(header), rows, notes)
 
@@ -186,7 +192,7 @@ def _behaviour_cells(line: Sequence[BehaviourRow]) -> Row:
     cells = [Cell(str(line[0].budget)), Cell(metric.title)]
     for row, bold in zip(line, best, strict=True):
         cells.append(Cell(shown(row.percent, _why_none(row, metric), metric.digits), bold))
-        if row.method in METHODS_5A:
+        if method_of(row.method) in METHODS_5A:
             cells.append(Cell(shown(row.paper_percent, ABSENT, metric.digits), italic=True))
     return tuple(cells)
 
@@ -206,12 +212,17 @@ def table5b(runs: Sequence[Run]) -> Table:
     records: list[ShareRow] = []
     grids: list[Grid] = []
     for setting, index in blocks(runs, wanted):
-        rows = [_share(setting, index, method, budget) for method, budget in paper.TABLE5B]
+        rows = [
+            _share(setting, index, variant, budget)
+            for method, budget in paper.TABLE5B
+            for variant in variants(index, (method,))
+        ]
         records += rows
         notes = (
             coverage_note(list(index.values())),
             "Means over failed executions, each with equal weight, on all tasks. A failure at an episode's last "
             f"step has no next prompt and is left out. Italics: the paper, {paper.QWEN}.",
+            *measured_with(setting, paper.QWEN),
         )
         cells = (tuple(map(_share_cells, rows)),)
         grids.append(Grid(setting_title(setting), "l" + "r" * (len(HEADER_5B) - 1), HEADER_5B, cells, notes))
@@ -224,7 +235,7 @@ def _share(setting: Setting | None, index: Index, method: str, budget: int) -> S
     complete = run is not None and run.coverage.complete
     value = episodic_share_change(e.steps for e in run.episodes.values()) if run and complete else None
     before, after = (value.before, value.after) if value else (None, None)
-    published = paper.TABLE5B[method, budget]
+    published = paper.TABLE5B[method_of(method), budget]
     return ShareRow(
         **where(setting, method, budget, run),
         method_name=method_name(method),

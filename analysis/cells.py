@@ -143,15 +143,19 @@ def setting_title(setting: Setting | None) -> str:
 
 def coverage_note(runs: Sequence[Run]) -> str:
     """One sentence per distinct coverage, naming its conditions; one for all if there is only one."""
-    names: dict[Coverage, list[str]] = {}
+    names: dict[tuple[Coverage, int], list[str]] = {}
     for run in runs:
-        label = condition_name(run.condition.method, run.condition.budget)
-        names.setdefault(run.coverage, []).append(label)
+        label = condition_name(run.method, run.condition.budget)
+        names.setdefault((run.coverage, run.overflows), []).append(label)
     if not names:
         return "No condition of this block was run."
     sentences = [
         f"{'Every condition' if len(names) == 1 else ', '.join(labels)}: planned {c.planned}, "
-        f"finished {c.finished}, errors {c.errors}, missing {c.missing}."
-        for c, labels in names.items()
+        f"finished {c.finished}, errors {c.errors}, missing {c.missing}{_ended_by_overflow(overflows)}."
+        for (c, overflows), labels in names.items()
     ]
     return " ".join(sentences)
+
+
+def _ended_by_overflow(episodes: int) -> str:
+    return f", {episodes} of the finished ended because the prompt did not fit the model's window" if episodes else ""

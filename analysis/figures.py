@@ -21,9 +21,10 @@ from matplotlib.lines import Line2D
 
 from analysis import paper
 from analysis.cells import Record, minus, rounded, setting_title, to_frame, where
-from analysis.load import Run, Setting, by_setting
+from analysis.comparison import by_setting
+from analysis.load import Run, Setting
 from analysis.metrics import success_at
-from analysis.names import ABLATIONS, method_name
+from analysis.names import ABLATIONS, method_name, method_of, method_rank
 
 TICK = 5
 PANEL = (5.0, 3.9)
@@ -84,8 +85,8 @@ def _curve(run: Run) -> list[CurveRow]:
         rate, point = success_at(k, run.manifest.tasks, run.episodes), published.get(k)
         rows.append(
             CurveRow(
-                **where(run.setting, condition.method, condition.budget, run),
-                method_name=method_name(condition.method),
+                **where(run.setting, run.method, condition.budget, run),
+                method_name=method_name(run.method),
                 k=k,
                 won=rate.won,
                 n=rate.planned,
@@ -123,9 +124,12 @@ def figure3(runs: Sequence[Run]) -> Figure:
 
 
 def _styles(runs: Sequence[Run]) -> dict[str, Mapping[str, Any]]:
-    known = {run.condition.method for run in runs} - set(ABLATIONS)
-    own = sorted(known - STYLES.keys())
-    return {**STYLES, **{method: OTHER_STYLES[i % len(OTHER_STYLES)] for i, method in enumerate(own)}}
+    """Styles by method; if one was run with several writings, its style goes to the first of them."""
+    drawn = sorted({run.method for run in runs if run.condition.method not in ABLATIONS}, key=method_rank)
+    first = {method_of(key): key for key in reversed(drawn)}
+    own = [key for key in drawn if method_of(key) not in STYLES or first[method_of(key)] != key]
+    others = {key: OTHER_STYLES[i % len(OTHER_STYLES)] for i, key in enumerate(own)}
+    return {key: STYLES[method_of(key)] for key in drawn if key not in others} | others
 
 
 def _panel(
@@ -134,17 +138,17 @@ def _panel(
     limit = runs[0].manifest.step_limit
     ticks = sorted({*range(TICK, limit + 1, TICK), limit})
     entries: dict[str, Any] = {}
-    shown = [run for run in runs if run.condition.budget in (budget, None) and run.condition.method in styles]
+    shown = [run for run in runs if run.condition.budget in (budget, None) and run.method in styles]
     for run in (run for run in shown if run.coverage.complete):
         won = [success_at(k, run.manifest.tasks, run.episodes).won for k in ticks]
         rates = [100 * count / run.coverage.planned for count in won]
-        style = {"markersize": 4.5, **styles[run.condition.method]}
-        (entries[_plain(method_name(run.condition.method))],) = axes.plot(ticks, rates, **style)
+        style = {"markersize": 4.5, **styles[run.method]}
+        (entries[_plain(method_name(run.method))],) = axes.plot(ticks, rates, **style)
     for point in paper.curve_points(setting.model, budget):
         if point.method in STYLES and point.k <= limit:
             axes.plot(point.k, point.percent, mec=STYLES[point.method]["color"], **PUBLISHED)
             entries[f"published ({point.model})"] = Line2D([], [], mec="#555555", **PUBLISHED)
-    absent = [method_name(run.condition.method) for run in shown if not run.coverage.complete]
+    absent = [method_name(run.method) for run in shown if not run.coverage.complete]
     title = setting_title(setting) + ("" if budget is None else f"\n{budget}-token budget")
     if absent:
         title += f"\nnot drawn, incomplete: {', '.join(absent)}"

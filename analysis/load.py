@@ -10,14 +10,14 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from analysis.names import method_rank
+from analysis.names import method_key, method_rank
 from experiments.records import (
     SCHEMA_VERSION,
     Condition,
@@ -27,7 +27,9 @@ from experiments.records import (
     MemoryRecord,
     Status,
     StepRecord,
+    Usage,
 )
+from memarbiter.chat import Outcome
 
 RERUN = "run the same command again: the task is then played anew"
 
@@ -41,8 +43,8 @@ class LoadError(Exception):
 class Event(NamedTuple):
     """Something that a part of the memory did, without the item it was done to.
 
-    ``kind`` is ``write`` (an update policy), ``gate`` (a change of band) or ``shed`` (a reduction for lack
-    of budget); ``change`` is the policy, or ``before -> after``.
+    ``kind`` is ``write`` (an update policy), ``problem`` (part of a model's answer that could not be used), ``gate``
+    (a change of band) or ``shed`` (a reduction for lack of budget); ``change`` is the policy, or ``before -> after``.
     """
 
     kind: str
@@ -124,6 +126,16 @@ class Run:
         return Setting(self.condition.env, self.condition.model, self.condition.seed)
 
     @property
+    def method(self) -> str:
+        """What its rows go by: the method, and who writes for it where that is not the rules."""
+        return method_key(self.condition.method, self.condition.writing)
+
+    @property
+    def overflows(self) -> int:
+        """Episodes that ended because their prompt did not fit the model's window."""
+        return sum(episode.result.end_reason == "context_overflow" for episode in self.episodes.values())
+
+    @property
     def errors(self) -> Mapping[str, str]:
         """Infrastructure errors by task id, of tasks that have not been finished since."""
         return {task: text for task, text in self.status.errors.items() if task not in self.episodes}
@@ -147,9 +159,9 @@ def load_runs(folder: Path) -> list[Run]:
     runs = [load_run(manifest.parent) for manifest in sorted(folder.rglob("manifest.json"))]
     if not runs:
         raise LoadError(f"{folder} holds no run (no manifest.json); play one with python -m experiments.run")
-    by_condition: dict[Condition, Run] = {}
+    by_key: dict[tuple[Setting, str, int | None], Run] = {}
     for run in runs:
-        twin = by_condition.setdefault(run.condition, run)
+        twin = by_key.setdefault((run.setting, run.method, run.condition.budget), run)
         if twin is not run:
             raise LoadError(
                 f"{twin.folder} and {run.folder} hold the same condition ({_words(run.condition)}); "
@@ -201,53 +213,9 @@ def load_episode(path: Path) -> Episode:
     return Episode(header, tuple(steps), result, events)
 
 
-def by_setting(runs: Iterable[Run]) -> dict[Setting, list[Run]]:
-    """Runs grouped into comparisons, each checked to compare like with like.
-
-    Raises:
-        LoadError: If runs of one setting differ in tasks, limits, prompts, token counter, packages or action model,
-            or runs of one method in anything but the budget.
-    """
-    groups: dict[Setting, list[Run]] = {}
-    for run in runs:
-        group = groups.setdefault(run.setting, [])
-        group.append(run)
-        _comparable(group[0], run, _SAME_IN_A_COMPARISON)
-        same_method = next(other for other in group if other.condition.method == run.condition.method)
-        _comparable(same_method, run, ("config.method",))
-    return groups
-
-
-_SAME_IN_A_COMPARISON = (
-    "tasks",
-    "step_limit",
-    "task_set_sha256",
-    "prompts_sha256",
-    "tokenizer",
-    "versions",
-    "config.model",
-    "config.agent",
-)
-
-
-def _comparable(one: Run, other: Run, parts: Iterable[str]) -> None:
-    for part in parts:
-        if _part(one, part) != _part(other, part):
-            raise LoadError(
-                f"{one.folder} and {other.folder} cannot be compared: their manifests differ in "
-                f"'{part}'; keep such runs in separate folders"
-            )
-
-
-def _part(run: Run, part: str) -> object:
-    outer, _, inner = part.partition(".")
-    value = getattr(run.manifest, outer)
-    return value.get(inner) if inner else value
-
-
 def _order(run: Run) -> tuple[object, ...]:
     budget = run.condition.budget
-    return (*run.setting, budget is None, budget or 0, method_rank(run.condition.method))
+    return (*run.setting, budget is None, budget or 0, method_rank(run.method))
 
 
 def _words(condition: Condition) -> str:
@@ -301,7 +269,7 @@ def _light(record: StepRecord) -> Step:
 def _events(path: Path, number: int, memory: MemoryRecord) -> list[Event]:
     try:
         return [
-            *(Event("write", bank, policy, reason) for bank, _, policy, reason in memory.writes),
+            *(_written(bank, policy, reason) for bank, _, policy, reason in memory.writes),
             *(Event("gate", bank, f"{a} -> {b}", why) for bank, _, a, b, why in memory.transitions),
             *(Event("shed", bank, f"{a} -> {b}", why) for bank, _, a, b, why in memory.shed),
         ]
@@ -310,6 +278,13 @@ def _events(path: Path, number: int, memory: MemoryRecord) -> list[Event]:
             f"{path}, line {number}: damaged: a write needs 4 fields, a transition or shed item 5; "
             f"delete the file and {RERUN}"
         ) from None
+
+
+def _written(bank: str, policy: str, reason: str) -> Event:
+    # What belongs to no bank was skipped before any bank saw it; its reason may name details behind a colon.
+    if (bank, policy) == ("-", "skip"):
+        return Event("problem", bank, policy, reason.partition(": ")[0])
+    return Event("write", bank, policy, reason)
 
 
 def _check_plan(folder: Path, manifest: Manifest, status: Status) -> None:
@@ -354,3 +329,14 @@ def _check_sums(path: Path, steps: Sequence[Step], result: EpisodeResult) -> Non
             )
     if result.won != (result.end_reason == "won") or any(step.won for step in steps[:-1]):
         raise LoadError(f"{path}: an episode ends with its win, and for that reason; delete the file and {RERUN}")
+    _check_usage(path, result)
+
+
+def _check_usage(path: Path, result: EpisodeResult) -> None:
+    if not result.usage:
+        return  # played before calls were added up
+    uneven = [purpose for purpose, use in result.usage.items() if sum(use.outcomes.values()) != use.calls]
+    if uneven or result.usage.get("act", Usage()).calls != result.model_calls:
+        raise LoadError(f"{path}: 'usage' and the calls of the episode do not add up; delete the file and {RERUN}")
+    for name in sorted({name for use in result.usage.values() for name in use.outcomes} - set(Outcome)):
+        raise LoadError(f"{path}: '{name}' is no known outcome of a call; read it with the code that wrote it")

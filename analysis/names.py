@@ -28,17 +28,35 @@ TASK_TYPES = {
 }
 
 DETERMINISTIC_READERS = ("reader", "reader_slips")
+CHANCE_MODELS = ("local_cpu",)
+
+RULES = "rules"
 
 
-def method_name(method: str) -> str:
-    """The display name of a method; a method the project does not know keeps its own name."""
-    return METHODS.get(method, method)
+def method_key(method: str, writing: str | None) -> str:
+    """What the rows of a method go by: ``memarbiter`` where rules parse and write, else e.g. ``memarbiter (llm)``.
+
+    Two ways of writing are two rows, never one. A method that knows no such choice (None) goes by its own name, and so
+    does a run from before there was one.
+    """
+    return method if writing in (None, RULES) else f"{method} ({writing})"
 
 
-def method_rank(method: str) -> tuple[int, str]:
-    """Sort key: the known methods in the tables' order, then all others by name."""
-    order = list(METHODS)
-    return (order.index(method) if method in METHODS else len(order), method)
+def method_of(key: str) -> str:
+    """The method of a :func:`method_key`."""
+    return key.partition(" (")[0]
+
+
+def method_name(key: str) -> str:
+    """The display name of a method's key; a method the project does not know keeps its own name."""
+    method = method_of(key)
+    return METHODS.get(method, method) + key.removeprefix(method)
+
+
+def method_rank(key: str) -> tuple[int, str]:
+    """Sort key: the known methods in the tables' order, then all others by name; rules before other writings."""
+    order, method = list(METHODS), method_of(key)
+    return (order.index(method) if method in METHODS else len(order), key)
 
 
 def type_name(task_type: str) -> str:
@@ -53,5 +71,7 @@ def type_rank(task_type: str) -> tuple[int, str]:
 
 
 def model_name(model: str) -> str:
-    """The model's own name; the deterministic readers are marked, so that none is taken for an LLM."""
-    return f"{model} (not an LLM)" if model in DETERMINISTIC_READERS else model
+    """The model's own name, marked if it is no LLM at all, or one whose scores are no baseline of anything."""
+    if model in DETERMINISTIC_READERS:
+        return f"{model} (not an LLM)"
+    return f"{model} (chance level, no baseline)" if model in CHANCE_MODELS else model

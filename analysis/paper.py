@@ -15,6 +15,8 @@ QWEN = "Qwen3.6-27B-FP8"
 GPT = "GPT-5.4"
 GPT_MODEL = "gpt_5_4"
 """Our configuration name of the model of Table 3."""
+OUR_NAMES = {QWEN: "qwen3_6_27b", GPT: GPT_MODEL}
+"""Our configuration names of the paper's models; another name is another model."""
 
 CATEGORY_SIZES = {
     "pick_and_place_simple": 24,

@@ -15,12 +15,14 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from analysis.accounting import accounting
 from analysis.activity import activity, prompt_differences
 from analysis.behaviour import table5a, table5b
 from analysis.cells import Record, Table, budget_text, rounded, setting_title, shown, to_frame, where
+from analysis.comparison import by_setting
 from analysis.figures import curves, figure3, pdf_bytes, png_bytes
 from analysis.files import write_bytes, write_csv, write_text
-from analysis.load import LoadError, Run, by_setting, load_runs
+from analysis.load import LoadError, Run, load_runs
 from analysis.metrics import success_at
 from analysis.names import method_name
 from analysis.render import markdown, tex
@@ -28,7 +30,7 @@ from analysis.summary import provenance, summary
 from analysis.tables import table2, table3, table4
 
 PAPER_TABLES: Sequence[Callable[[Sequence[Run]], Table]] = (table2, table3, table4, table5a, table5b)
-EVIDENCE: Sequence[Callable[[Sequence[Run]], Table]] = (activity, prompt_differences)
+EVIDENCE: Sequence[Callable[[Sequence[Run]], Table]] = (activity, prompt_differences, accounting)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +83,7 @@ def episode_frame(runs: Iterable[Run]) -> pd.DataFrame:
 
 
 def _episode_rows(run: Run) -> Iterable[EpisodeRow]:
-    condition = where(run.setting, run.condition.method, run.condition.budget, run)
+    condition = where(run.setting, run.method, run.condition.budget, run)
     for task, episode in run.episodes.items():
         result, tokens = episode.result, [step.memory_tokens for step in episode.steps]
         yield EpisodeRow(
@@ -102,18 +104,22 @@ def _episode_rows(run: Run) -> Iterable[EpisodeRow]:
 
 def _print(console: Console, runs: Sequence[Run], written: Sequence[Path]) -> None:
     for setting, group in by_setting(runs).items():
+        some_overflow = any(run.overflows for run in group)
         table = RichTable("Budget", "Method", "Finished", "Errors", "Missing", "Success (%)")
+        if some_overflow:
+            table.add_column("Overflows")
         table.title = Text(setting_title(setting))
         for run in group:
             counts = run.coverage
             rate = success_at(run.manifest.step_limit, run.manifest.tasks, run.episodes)
             cells = (
                 budget_text(run.condition.budget),
-                method_name(run.condition.method),
+                method_name(run.method),
                 f"{counts.finished}/{counts.planned}",
                 str(counts.errors),
                 str(counts.missing),
                 shown(rate.percent, counts.state),
+                *([str(run.overflows)] if some_overflow else []),
             )
             table.add_row(*map(Text, cells))
         console.print(table)
@@ -125,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m analysis.report",
         description="Write the paper's Tables 2-5 and Figure 3 from the runs of a folder, beside the paper's "
-        "own numbers, together with episodes.csv, the activity of every memory part and summary.md.",
+        "own numbers, together with episodes.csv, the activity of every memory part, the model calls and summary.md.",
         epilog="Conditions that are not complete get no headline number; play what is missing with the "
         "command that played the rest.",
     )

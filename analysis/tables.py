@@ -24,15 +24,20 @@ from analysis.cells import (
     to_frame,
     where,
 )
-from analysis.load import Run, Setting, by_setting
+from analysis.comparison import by_setting
+from analysis.load import Run, Setting
 from analysis.metrics import Rate, success_at, success_by_type
 from analysis.names import (
     ABLATIONS,
     CONTROLS,
+    FAMILY,
     MAIN_METHODS,
     METHODS,
+    method_key,
     method_name,
+    method_of,
     method_rank,
+    model_name,
     type_name,
     type_rank,
 )
@@ -40,6 +45,7 @@ from analysis.names import (
 OVERALL = "overall"
 
 Index = Mapping[tuple[str, int | None], Run]
+"""Runs by :attr:`Run.method` and budget."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +85,7 @@ def blocks(runs: Iterable[Run], wanted: Callable[[Run], bool]) -> list[tuple[Set
     """
     found: list[tuple[Setting | None, Index]] = []
     for setting, group in by_setting(runs).items():
-        index = {(run.condition.method, run.condition.budget): run for run in group if wanted(run)}
+        index = {(run.method, run.condition.budget): run for run in group if wanted(run)}
         if index:
             found.append((setting, index))
     return found or [(None, {})]
@@ -90,9 +96,23 @@ def budgets_of(index: Index) -> list[int]:
     return sorted({*paper.BUDGETS, *(budget for _, budget in index if budget is not None)})
 
 
+def variants(index: Index, methods: Iterable[str]) -> list[str]:
+    """The rows of these methods: each way of writing that was run, or the method itself if it was not run at all."""
+    found = sorted({key for key, _ in index}, key=method_rank)
+    return [row for method in methods for row in [key for key in found if method_of(key) == method] or [method]]
+
+
 def others(index: Index, budget: int | None) -> list[str]:
     """Methods that the paper does not know, run at this budget (None: without one)."""
-    return sorted(method for method, tokens in index if tokens == budget and method not in METHODS)
+    return sorted(key for key, tokens in index if tokens == budget and method_of(key) not in METHODS)
+
+
+def measured_with(setting: Setting | None, paper_model: str) -> list[str]:
+    """A note for a table: is the measured model the one of the published values? None if nothing was measured."""
+    if setting is None:
+        return []
+    whose = "the paper's model" if setting.model == paper.OUR_NAMES[paper_model] else "another model than the paper's"
+    return [f"Measured with {whose}: {model_name(setting.model)}."]
 
 
 # Table 2 -----------------------------------------------------------------------------------------------
@@ -103,9 +123,9 @@ def table2(runs: Sequence[Run]) -> Table:
     records: list[SuccessRow] = []
     grids: list[Grid] = []
     for setting, index in blocks(runs, lambda run: run.condition.method not in ABLATIONS):
-        types = _types(index)
+        types, main = _types(index), variants(index, MAIN_METHODS)
         lines = [
-            (budget, [_line(setting, index, types, m, budget) for m in (*MAIN_METHODS, *others(index, budget))])
+            (budget, [_line(setting, index, types, m, budget) for m in (*main, *others(index, budget))])
             for budget in budgets_of(index)
         ]
         unbudgeted = [
@@ -113,7 +133,7 @@ def table2(runs: Sequence[Run]) -> Table:
             for method, budget in sorted(index, key=lambda key: method_rank(key[0]))
             if method in CONTROLS or budget is None
         ]
-        grids.append(_success_grid(setting_title(setting), types, lines, _main_notes(index)))
+        grids.append(_success_grid(setting_title(setting), types, lines, _main_notes(setting, index)))
         if unbudgeted:
             title = f"Controls and methods without a budget, {setting_title(setting)}"
             notes = (coverage_note([r for (m, b), r in index.items() if m in CONTROLS or b is None]),)
@@ -141,7 +161,7 @@ def _line(
     if run:
         plan, limit = run.manifest.task_types, run.manifest.step_limit
         rates = {**success_by_type(limit, plan, run.episodes), OVERALL: success_at(limit, plan, run.episodes)}
-    published = paper.TABLE2.get((budget, method)) if budget is not None else None
+    published = paper.TABLE2.get((budget, method_of(method))) if budget is not None else None
     values = {**published.by_type, OVERALL: published.overall} if published else {}
     complete = run is not None and run.coverage.complete
     rows = []
@@ -192,13 +212,14 @@ def _success_group(budget: int | None, lines: Sequence[Sequence[SuccessRow]]) ->
     return tuple(rows)
 
 
-def _main_notes(index: Index) -> tuple[str, ...]:
+def _main_notes(setting: Setting | None, index: Index) -> tuple[str, ...]:
     runs = [run for (_, budget), run in index.items() if budget is not None]
     sizes = "/".join(str(size) for size in paper.CATEGORY_SIZES.values())
     return (
         coverage_note(runs),
         f"Rows in italics are the paper's Table 2: {paper.QWEN} on its {paper.TASKS} tasks ({sizes}). "
         "Bold marks the best measured value under each budget.",
+        *measured_with(setting, paper.QWEN),
     )
 
 
@@ -236,15 +257,31 @@ def _threshold_table(
     records: list[ThresholdRow] = []
     grids: list[Grid] = []
     for setting, index in parts:
-        methods = (*published, *others(index, paper.ABLATION_BUDGET))
+        methods = (*variants(index, published), *others(index, paper.ABLATION_BUDGET))
         pairs = [_thresholds(setting, index, method, published, paper_model) for method in methods]
         records += [row for pair in pairs for row in pair]
-        note = (
-            f"Changes are in percentage points against MemArbiter. Italics: the paper, {paper_model}, "
-            f"{paper.TASKS} tasks; in brackets the differences of its rates."
+        notes = (
+            coverage_note(list(index.values())),
+            f"Changes are in percentage points against MemArbiter{_WHICH if len(_full(index)) > 1 else ''}. Italics: "
+            f"the paper, {paper_model}, {paper.TASKS} tasks; in brackets the differences of its rates.",
+            *measured_with(setting, paper_model),
         )
-        grids.append(_threshold_grid(setting_title(setting), pairs, (coverage_note(list(index.values())), note)))
+        grids.append(_threshold_grid(setting_title(setting), pairs, notes))
     return Table(name, caption, to_frame(ThresholdRow, records), tuple(grids))
+
+
+_WHICH = " with the same writing, and for methods without one against its first row"
+
+
+def _full(index: Index) -> list[str]:
+    return variants(index, ("memarbiter",))
+
+
+def _reference(index: Index, run: Run) -> Run | None:
+    """The full method to compare with: the same in all but the method, so with the same writing if the run has one."""
+    writing, formed = run.condition.writing, run.condition.writing or run.condition.method in FAMILY
+    method = method_key("memarbiter", writing) if formed else _full(index)[0]
+    return index.get((method, run.condition.budget))
 
 
 def _thresholds(
@@ -255,14 +292,15 @@ def _thresholds(
     paper_model: str,
 ) -> list[ThresholdRow]:
     run = index.get((method, paper.ABLATION_BUDGET))
-    full = index.get(("memarbiter", paper.ABLATION_BUDGET))
+    full = _reference(index, run) if run else None
+    printed = published.get(method_of(method))
     rows = []
     for position, k in enumerate((paper.EARLY_STEPS, paper.STEP_LIMIT)):
         rate = success_at(k, run.manifest.tasks, run.episodes) if run else None
         reference = success_at(k, full.manifest.tasks, full.episodes).percent if full else None
         percent = rate.percent if rate else None
-        value = published[method][position] if method in published else None
-        is_full = method == "memarbiter"
+        value = printed[position] if printed else None
+        is_full = method_of(method) == "memarbiter"
         rows.append(
             ThresholdRow(
                 **where(setting, method, paper.ABLATION_BUDGET, run),

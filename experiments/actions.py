@@ -5,6 +5,7 @@ The rules, in this order:
 - Text in ``<think>`` tags is thought, also where one of the two tags is missing.
 - The first ``Action:`` label with a command behind it decides. That command is sent even if the game knows no
   such command: it is then the agent's failure. A label followed by nothing, or by a thought, does not count.
+- A JSON object with an ``action`` is read by the same rule.
 - Without such a label, the first line that as a whole is a command of the game decides.
 - Otherwise the reply is unparsable, and nothing is sent.
 
@@ -14,22 +15,37 @@ What follows the first command is dropped; further commands in it are counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from experiments.thoughts import split
 
 _NAME = r"[a-z]+ \d+"
 _COMMAND = re.compile(
     rf"(?:go to {_NAME}|(?:open|close|examine|use) {_NAME}|take {_NAME} from {_NAME}|move {_NAME} to {_NAME}"
     rf"|(?:heat|clean|cool|slice) {_NAME} with {_NAME}|look|inventory|help)\b"
 )
+#: For models that keep to a form only when they are made to: a JSON object whose action is a command of the game.
+ACTION_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "thought": {"type": "string", "maxLength": 80},
+        "action": {
+            "type": "string",
+            "pattern": "^(go to N|open N|close N|examine N|use N|take N from N|move N to N|heat N with N|cool N with N"
+            "|clean N with N|slice N with N|look|inventory)$".replace("N", "[a-z]{1,20} [0-9]{1,2}"),
+        },
+    },
+    "required": ["thought", "action"],
+    "additionalProperties": False,
+}
+
 _PLACING = re.compile(r"(?:put|place) (.+?) (?:in/on|into|onto|inside|in|on) (.+)")
 _NEXT_CLAUSE = re.compile(r"\s*(?:[;,.(]|(?:and|then)\b)")
 
 _LABEL = re.compile(r"(?<![a-z])(think|thought|action|observation)s?(?: ?\d+)?[*_`\"\]]* ?[:：]", re.IGNORECASE)
 _CUT_LABEL = re.compile(r" obs[a-z]*$")
-_THINKING = re.compile(
-    r"<think>(?P<inside>.*?)(?:</think>|\Z)|\A(?P<before>(?:(?!<think>).)*)</think>", re.IGNORECASE | re.DOTALL
-)
 _FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*")
 _DECORATION = re.compile(r"<\|[^|<>]*\|>|[*`\"“”«»\[\]{}]")
 _NUMBERED = re.compile(r"\d+[.)] ")
@@ -71,8 +87,8 @@ class _Piece:
 
 def parse_reply(raw: str) -> ParsedReply:
     """Find the one command of a reply; never raises."""
-    thinking = [found["inside"] or found["before"] or "" for found in _THINKING.finditer(raw)]
-    pieces = list(_pieces(_THINKING.sub("\n", raw)))
+    thinking, answer = split(raw)
+    pieces = list(_pieces(answer))
     labelled = list(_labelled(pieces))
     found = labelled or [index for index, piece in enumerate(pieces) if piece.is_command]
     if not found:

@@ -7,7 +7,6 @@ current observation ``o_t`` and memory context ``P_t``. Methods differ in ``P_t`
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,16 +15,12 @@ from pathlib import Path
 import jinja2
 
 from experiments.actions import parse_reply
-from experiments.models.base import ChatModel, Message, ModelCall, ModelReply
 from experiments.records import CallRecord
+from memarbiter import tokens
+from memarbiter.chat import ChatModel, Message, ModelCall, ModelReply, Outcome
+from memarbiter.quoting import neutralise
 
 _PROMPTS = Path(__file__).parent / "prompts"
-
-# Tags that models, or this frame, give a meaning to.
-_TAG = re.compile(
-    r"[<\[]{1,2}\s*(/?\s*(?:memory|observation|think|inst|sys|s|bos|eos|start_of_turn|end_of_turn))\s*[>\]]{1,2}",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +28,8 @@ class Decision:
     """What the model decided at one step.
 
     Attributes:
-        command: The command to send; None if no reply within the allowed number could be parsed.
+        command: The command to send; None if no reply within the allowed number could be parsed, or the prompt was
+            too long for the model.
         calls: Every call that was made, in order; only the last one can carry a command.
         dropped: Further commands in the reply that gave the command.
     """
@@ -43,9 +39,14 @@ class Decision:
     dropped: int
 
     @property
+    def overflow(self) -> bool:
+        """True if the prompt did not fit the model's window, which no further try can change."""
+        return bool(self.calls) and self.calls[-1].outcome == Outcome.CONTEXT_OVERFLOW
+
+    @property
     def unparsable(self) -> int:
-        """Number of replies without a command."""
-        return sum(call.command is None for call in self.calls)
+        """Number of replies without a command; a prompt that did not fit brought no reply."""
+        return sum(call.command is None for call in self.calls) - self.overflow
 
 
 def render(goal: str, observation: str, memory_text: str) -> list[Message]:
@@ -60,25 +61,18 @@ def reminder() -> Message:
     return Message("user", _template("reminder.j2").render())
 
 
-def neutralise(text: str) -> str:
-    """Text of the environment or of a memory as plain data.
-
-    Markers of chat templates and this frame's own tags are put in parentheses: nothing in the data can end
-    its block or begin another message.
-    """
-    return _TAG.sub(r"(\1)", text.replace("<|", "(").replace("|>", ")"))
-
-
 async def decide(model: ChatModel, frame: Sequence[Message], task_id: str, step: int, tries: int) -> Decision:
     """Ask for the command of a step, with a reminder after an unparsable reply, at most ``tries`` times."""
     calls: list[CallRecord] = []
     while len(calls) < tries:
         messages = [*frame, reminder()] if calls else list(frame)
         reply = await model.reply(ModelCall(messages, task_id, step, attempt=len(calls) + 1))
-        call, dropped = _recorded(reply)
+        call = _recorded(messages, reply)
         calls.append(call)
         if call.command is not None:
-            return Decision(call.command, tuple(calls), dropped)
+            return Decision(call.command, tuple(calls), call.extra_actions)
+        if call.outcome == Outcome.CONTEXT_OVERFLOW:
+            break
     return Decision(None, tuple(calls), 0)
 
 
@@ -90,11 +84,11 @@ def prompts_sha256() -> str:
     return digest.hexdigest()
 
 
-def _recorded(reply: ModelReply) -> tuple[CallRecord, int]:
+def _recorded(messages: Sequence[Message], reply: ModelReply) -> CallRecord:
     # A lone surrogate, half of a cut character, cannot be written as UTF-8.
     raw = reply.text.encode("utf-8", "replace").decode("utf-8")
     parsed = parse_reply(raw)
-    record = CallRecord(
+    return CallRecord(
         raw=raw,
         command=parsed.command,
         thought=parsed.thought,
@@ -102,8 +96,10 @@ def _recorded(reply: ModelReply) -> tuple[CallRecord, int]:
         extra_actions=parsed.dropped,
         prompt_tokens=reply.prompt_tokens,
         completion_tokens=reply.completion_tokens,
+        own_prompt_tokens=sum(tokens.count(message.content) for message in messages),
+        outcome=str(reply.outcome),
+        failures=list(reply.failures),
     )
-    return record, parsed.dropped
 
 
 @cache

@@ -17,23 +17,26 @@ from rich.table import Table
 
 from experiments.envs.base import TaskInfo, TaskSet, TaskSetError
 from experiments.envs.spread import spread
+from experiments.models.llm.faults import ModelStop
 from experiments.provenance import without_secrets
-from experiments.runner import Plan, Tally, WorkerError, run_conditions
+from experiments.records import Usage
+from experiments.runner import Plan, Stopped, Tally, WorkerError, run_conditions
 from experiments.settings import CONFIGS, Settings, SettingsError
 from experiments.store import StoreError, flat
+from memarbiter.chat import Outcome
 from memarbiter.vocabulary import VocabularyMissing
 
 #: What a user can mend: shown without a traceback.
-USER_ERRORS = (SettingsError, TaskSetError, StoreError, VocabularyMissing, WorkerError)
+USER_ERRORS = (SettingsError, TaskSetError, StoreError, VocabularyMissing, WorkerError, ModelStop)
 
-_INTERRUPTED = 130
+_STOPPED, _INTERRUPTED = 3, 130
 
 
 def command(config_name: str, runs: Callable[[DictConfig], Sequence[Settings]]) -> int:
     """Play what the command line asks for, with the settings that Hydra composes; returns the exit status.
 
     In a sweep every job is played, whatever becomes of the others; the failed ones are listed at the end, and the
-    highest exit status counts. Ctrl-C ends the whole sweep.
+    highest exit status counts. Ctrl-C ends the whole sweep, and so does a model that can be asked no longer.
 
     Args:
         config_name: File in ``configs/``.
@@ -43,7 +46,7 @@ def command(config_name: str, runs: Callable[[DictConfig], Sequence[Settings]]) 
 
     def job(config: DictConfig) -> None:
         status = play_all(lambda: runs(config))
-        if status == _INTERRUPTED:
+        if status in (_STOPPED, _INTERRUPTED):
             sys.exit(status)
         name = f"#{len(statuses)} {' '.join(HydraConfig.get().overrides.task)}"
         statuses[name] = status
@@ -64,7 +67,8 @@ def play_all(compose: Callable[[], Sequence[Settings]]) -> int:
         compose: Gives the settings of each run; the first run's ``jobs`` holds for all.
 
     Returns:
-        0 if all runs are complete, 1 after infrastructure errors, 2 for unusable settings, 130 after Ctrl-C.
+        0 if all runs are complete, 1 after infrastructure errors, 2 for unusable settings or servers, 3 if a model could
+        be asked no longer, 130 after Ctrl-C.
     """
     console = Console(stderr=True)
     try:
@@ -76,10 +80,21 @@ def play_all(compose: Callable[[], Sequence[Settings]]) -> int:
     except USER_ERRORS as error:
         console.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         return 2
+    except Stopped as error:
+        console.print(
+            f"stopped: {error}\nfinished episodes are kept: run the same command again to go on",
+            style="red",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+        return _STOPPED
     except KeyboardInterrupt:
         console.print("\ninterrupted; finished episodes are kept: run the same command again to go on", markup=False)
         return _INTERRUPTED
     console.print(_summary(plans, tallies))
+    if any(plan.settings.concurrency for plan in plans):
+        console.print(_calls(plans, tallies))
     folder = os.path.commonpath([plan.settings.out for plan in plans])
     console.print(f"runs: {folder}", markup=False, highlight=False)
     failed = sum(len(tally.errors) for tally in tallies)
@@ -102,7 +117,9 @@ def _plans(runs: Sequence[Settings]) -> list[Plan]:
     plans = []
     for settings in runs:
         _made("method.memory", settings.method.memory)
-        _made("model.model", settings.model.model)
+        model = _made("model", settings.model)
+        if not hasattr(model, "reply"):
+            raise SettingsError(f"setting 'model': {type(model).__name__} is no model, it lacks reply()")
         key = repr(settings.env.task_set)
         if key not in sets:
             task_set: TaskSet = _made("env.task_set", settings.env.task_set)
@@ -124,9 +141,24 @@ def _made(setting: str, config: Mapping[str, Any]) -> Any:
 def _effective(settings: Settings) -> str:
     """The settings that can change a result, one in a line, without the values that only name a class."""
     shown = settings.model_dump(include={"method", "env", "model", "agent", "budget", "seed"})
-    values = flat(without_secrets(shown))
+    values = flat(_said_once(without_secrets(shown)))
     lines = (f"  {name} = {value}" for name, value in values.items() if not name.endswith("_target_"))
     return "settings:\n" + "\n".join(lines)
+
+
+def _said_once(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with each repetition of a whole model replaced by the name under which it stands first."""
+    seen: dict[str, str] = {repr(values["model"]): "model"}
+
+    def once(part: Any, name: str) -> Any:
+        if not isinstance(part, dict):
+            return part
+        if "base_url" in part and (first := seen.setdefault(repr(part), name)) != name:
+            return f"(the same as {first})"
+        return {key: once(inner, f"{name}.{key}".lstrip(".")) for key, inner in part.items()}
+
+    told: dict[str, Any] = once(values, "")
+    return told
 
 
 def _summary(plans: Sequence[Plan], tallies: Sequence[Tally]) -> Table:
@@ -145,3 +177,24 @@ def _summary(plans: Sequence[Plan], tallies: Sequence[Tally]) -> Table:
             str(len(tally.errors)),
         )
     return table
+
+
+def _calls(plans: Sequence[Plan], tallies: Sequence[Tally]) -> Table:
+    """What the finished episodes asked of the models."""
+    title = "model calls: tokens as the server counts them (prompts also as we do), failed attempts, answers without text or cut"
+    columns = ("calls", "prompt", "own", "answer", "failed", "empty", "cut")
+    table = Table("method", "budget", "purpose", *columns, title=title, title_justify="left")
+    for plan, tally in zip(plans, tallies, strict=True):
+        condition = plan.settings.condition
+        for purpose, used in sorted(tally.usage.items()):
+            budget = "-" if condition.budget is None else str(condition.budget)
+            table.add_row(condition.method, budget, purpose, *_counts(used))
+    return table
+
+
+def _counts(used: Usage) -> list[str]:
+    cut = used.outcomes.get(Outcome.CUT, 0)
+    answered = used.outcomes.get(Outcome.ANSWERED, 0) + cut
+    told = ["not told" if count is None else str(count) for count in (used.prompt_tokens, used.completion_tokens)]
+    failed = [str(count) for count in (used.failed_attempts, used.calls - answered, cut)]
+    return [str(used.calls), told[0], str(used.own_prompt_tokens), told[1], *failed]

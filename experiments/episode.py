@@ -9,13 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
-from experiments.agent import Decision, decide, neutralise, render
+from experiments.accounting import usage
+from experiments.agent import Decision, decide, render
 from experiments.deadline import deadline
 from experiments.envs.base import Environment, Outcome, TaskInfo
-from experiments.models.base import ChatModel
-from experiments.records import Condition, EndReason, EpisodeHeader, EpisodeResult, MemoryRecord, StepRecord
+from experiments.models.llm.ledger import Ledger
+from experiments.records import Condition, EndReason, EpisodeHeader, EpisodeResult, MemoryCall, MemoryRecord, StepRecord
 from memarbiter import tokens
+from memarbiter.chat import ChatModel
 from memarbiter.protocol import MemoryPrompt, Move, Task, Transition, WorkingMemory
+from memarbiter.quoting import neutralise
 
 UNLIMITED = 2**31 - 1
 """Budget of a method that has none: more tokens than any episode can fill."""
@@ -50,9 +53,24 @@ class Episode:
 
 
 async def play(
-    task: TaskInfo, condition: Condition, env: Environment, memory: WorkingMemory, model: ChatModel, limits: Limits
+    task: TaskInfo,
+    condition: Condition,
+    env: Environment,
+    memory: WorkingMemory,
+    model: ChatModel,
+    limits: Limits,
+    ledger: Ledger | None = None,
 ) -> Episode:
-    """Play one task to its end: won, step limit, or limit of unparsable replies.
+    """Play one task to its end: won, step limit, limit of unparsable replies, or a prompt too long for the model.
+
+    Args:
+        task: What is played.
+        condition: What distinguishes this run from others.
+        env: Where it is played.
+        memory: The memory, used for this episode alone.
+        model: Who chooses the commands.
+        limits: When to end without a win.
+        ledger: Where the memory's own model calls are found; None if nobody keeps them.
 
     Raises:
         DeadlineExceeded: If the environment takes longer than ``limits.env_step_s``.
@@ -68,21 +86,24 @@ async def play(
     )
     memory.begin(told)
     observation, steps, decisions = opening.observation, list[StepRecord](), list[Decision]()
+    memory_calls = list[MemoryCall]()
     end: EndReason | None = None
     while end is None:
         with clock.lap("memory"):
             prompt = await _present(memory, condition.budget)
+        asked = ledger.memory_calls() if ledger else []
+        memory_calls += asked
         frame = render(opening.goal, observation, prompt.text)
         tries = limits.unparsable - sum(decision.unparsable for decision in decisions)
         with clock.lap("model"):
             decision = await decide(model, frame, task.id, len(steps) + 1, tries)
         decisions.append(decision)
         if decision.command is None:
-            end = "unparsable_limit"
+            end = "context_overflow" if decision.overflow else "unparsable_limit"
             break
         with clock.lap("environment"), deadline(limits.env_step_s, f"step {len(steps) + 1} of {task.id}"):
             outcome = env.step(decision.command)
-        steps.append(_step(len(steps) + 1, observation, prompt, decision.command, decision, outcome))
+        steps.append(_step(len(steps) + 1, observation, prompt, asked, decision, outcome))
         observation = neutralise(outcome.observation)
         with clock.lap("memory"):
             await memory.record(
@@ -100,7 +121,8 @@ async def play(
         goal=opening.goal,
         observation=opening.observation,
     )
-    return Episode(header, tuple(steps), _result(end, steps, decisions, clock.seconds()))
+    timing = clock.seconds() | (ledger.seconds() if ledger else {})
+    return Episode(header, tuple(steps), _result(end, steps, decisions, memory_calls, timing))
 
 
 async def _present(memory: WorkingMemory, budget: int | None) -> MemoryPrompt:
@@ -117,14 +139,21 @@ async def _present(memory: WorkingMemory, budget: int | None) -> MemoryPrompt:
 
 
 def _step(
-    number: int, observation: str, prompt: MemoryPrompt, command: str, decision: Decision, outcome: Outcome
+    number: int,
+    observation: str,
+    prompt: MemoryPrompt,
+    memory_calls: list[MemoryCall],
+    decision: Decision,
+    outcome: Outcome,
 ) -> StepRecord:
+    assert decision.command is not None
     return StepRecord(
         step=number,
         observation=observation,
         memory=_memory_record(prompt),
         calls=list(decision.calls),
-        command=command,
+        memory_calls=memory_calls,
+        command=decision.command,
         was_admissible=outcome.was_admissible,
         failed=outcome.failed,
         result=outcome.observation,
@@ -156,7 +185,11 @@ def _moved(move: Move) -> list[str]:
 
 
 def _result(
-    end: EndReason, steps: Sequence[StepRecord], decisions: Sequence[Decision], timing: dict[str, float]
+    end: EndReason,
+    steps: Sequence[StepRecord],
+    decisions: Sequence[Decision],
+    memory_calls: Sequence[MemoryCall],
+    timing: dict[str, float],
 ) -> EpisodeResult:
     return EpisodeResult(
         won=any(step.won for step in steps),
@@ -167,6 +200,7 @@ def _result(
         unparsable_replies=sum(decision.unparsable for decision in decisions),
         extra_actions_dropped=sum(decision.dropped for decision in decisions),
         unanswered_calls=[call for decision in decisions if decision.command is None for call in decision.calls],
+        usage=usage((call for decision in decisions for call in decision.calls), memory_calls),
         timing=timing,
     )
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 SCHEMA_VERSION = 1
 
-EndReason = Literal["won", "step_limit", "unparsable_limit"]
+EndReason = Literal["won", "step_limit", "unparsable_limit", "context_overflow"]
 
 
 class _Record(BaseModel):
@@ -27,6 +27,9 @@ class Condition(_Record):
     method: str
     budget: int | None
     seed: int
+    writing: str | None = Field(
+        default=None, description="Who parses and writes for a memory that is formed: rules, llm, merged or others."
+    )
 
 
 class EpisodeHeader(_Record):
@@ -42,16 +45,45 @@ class EpisodeHeader(_Record):
     observation: str
 
 
-class CallRecord(_Record):
-    """One model call: the raw reply and what the action parser made of it."""
+class ModelUse(_Record):
+    """What one model call cost, by the server's count and by ours."""
+
+    outcome: str = Field(default="answered", description="See memarbiter.chat.Outcome.")
+    prompt_tokens: int | None = Field(default=None, description="As the server counts them; None if it does not say.")
+    completion_tokens: int | None = None
+    own_prompt_tokens: int | None = Field(
+        default=None, description="o200k_base tokens of the messages' texts, without a chat template."
+    )
+    failures: list[str] = Field(default=[], description="Attempts that failed before this answer, by name.")
+
+
+class CallRecord(ModelUse):
+    """One call for an action: the raw reply and what the action parser made of it."""
 
     raw: str
     command: str | None = Field(description="The command that was sent, or None if the reply was unparsable.")
     thought: str
     notes: list[str] = Field(description="What the parser had to do, e.g. 'extra actions dropped: 1'.")
     extra_actions: int = Field(default=0, description="Actions after the first one, which were dropped.")
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+
+
+class MemoryCall(ModelUse):
+    """One call of a memory's writer or state parser; its text is in the run's ``calls/``."""
+
+    purpose: str
+    step: int = Field(description="Step of the evidence that was read; 0 is the first observation.")
+    attempt: int
+
+
+class Usage(_Record):
+    """The calls of one purpose, added up."""
+
+    calls: int = 0
+    prompt_tokens: int | None = Field(default=0, description="None if the server did not say for some call.")
+    completion_tokens: int | None = 0
+    own_prompt_tokens: int = 0
+    failed_attempts: int = 0
+    outcomes: dict[str, int] = Field(default={}, description="Calls by outcome.")
 
 
 class MemoryRecord(_Record):
@@ -76,6 +108,9 @@ class StepRecord(_Record):
     observation: str = Field(description="o_t: what the agent saw when it chose the command.")
     memory: MemoryRecord
     calls: list[CallRecord] = Field(description="All model calls of this step; the last one gave the command.")
+    memory_calls: list[MemoryCall] = Field(
+        default=[], description="Calls of writer and state parser since the previous prompt."
+    )
     command: str
     was_admissible: bool
     failed: bool
@@ -95,8 +130,9 @@ class EpisodeResult(_Record):
     unparsable_replies: int
     extra_actions_dropped: int
     unanswered_calls: list[CallRecord] = Field(
-        description="Calls after the last command, all unparsable; empty unless the unparsable limit was hit."
+        description="Calls after the last command, without a command; empty unless the end reason tells of them."
     )
+    usage: dict[str, Usage] = Field(default={}, description="Model calls of the episode by purpose.")
     timing: dict[str, float]
 
 
@@ -112,6 +148,9 @@ class Manifest(_Record):
     task_set_sha256: str
     prompts_sha256: str
     tokenizer: dict[str, str]
+    servers: dict[str, dict[str, Any]] | None = Field(
+        default=None, description="What the probe found out about each model's server; None before a probe."
+    )
     code: dict[str, Any] = Field(description="Git commit and dirty flag, or None where there is no checkout.")
     versions: dict[str, str]
 

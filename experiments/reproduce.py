@@ -32,7 +32,9 @@ def conditions(config: DictConfig) -> Iterator[Settings]:
             for condition in config.conditions:
                 values = {**condition, "model": model, "seed": config.seed, "jobs": config.jobs or "null"}
                 try:
-                    composed = hydra.compose("config", [f"{key}={value}" for key, value in values.items()])
+                    composed = hydra.compose(
+                        "config", [*(f"{key}={value}" for key, value in values.items()), *config.set]
+                    )
                 except HydraException as error:
                     raise SettingsError(str(error)) from error
                 composed.env = env  # The task set with everything that was changed of it on the command line.

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
+import socket
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +29,43 @@ class SettingsError(Exception):
     """A setting is unusable: the message names it, its value and what is allowed."""
 
 
+def _labelled(label: str, usual: str, name: str) -> str:
+    """The short label of a model, unless it is another model than the one that the label stands for."""
+    return label if name == usual else re.sub(r"[^\w.+-]", "-", name.rsplit("/", 1)[-1])
+
+
+def _recorded_label(run: str) -> str:
+    path = Path(run).expanduser() / "manifest.json"
+    try:
+        return str(json.loads(path.read_text())["condition"]["model"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SettingsError(f"model.source={run}: {path} cannot be read; name the folder of one run") from error
+
+
+@cache
+def _free_port(use: str) -> int:
+    """A port of the loopback interface that nothing listens on; the same for one use throughout a process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 # In configs/: ${checkout:data} is a path in the checkout, ${absolute:~/data} one from the user's point of view.
 OmegaConf.register_new_resolver("checkout", lambda path: str(CHECKOUT / path), replace=True)
 OmegaConf.register_new_resolver("absolute", lambda path: str(Path(path).expanduser().absolute()), replace=True)
+OmegaConf.register_new_resolver("labelled", _labelled, replace=True)
+OmegaConf.register_new_resolver("recorded_label", _recorded_label, replace=True)
+OmegaConf.register_new_resolver("free_port", _free_port, replace=True)
+
+#: Top-level values of configs/config.yaml that others refer to; what a method makes of them is in its own settings.
+_REFERRED_TO = ("parser", "writer", "formation", "memory_model")
+
+#: The short names of how memories are formed, by the classes that form them.
+_FORMATIONS = {
+    "HouseholdStateParser+HouseholdWriter": "rules",
+    "LLMStateParser+LLMWriter": "llm",
+    "LLMFormation": "merged",
+}
 
 
 class _Settings(BaseModel):
@@ -41,6 +79,16 @@ class MethodSettings(_Settings):
     budgeted: bool
     memory: dict[str, Any]
 
+    @property
+    def writing(self) -> str | None:
+        """Who parses and writes, e.g. ``rules``, ``llm``, ``merged``; None for a memory that is not formed so."""
+        formation = self.memory.get("formation")
+        if not formation:
+            return None
+        parts = [formation[part] for part in ("parser", "writer") if part in formation] or [formation]
+        names = "+".join(part["_target_"].rsplit(".", 1)[-1] for part in parts)
+        return _FORMATIONS.get(names, names)
+
 
 class EnvSettings(_Settings):
     """``configs/env``: a task set, and how many of its tasks are played (None: all)."""
@@ -50,18 +98,12 @@ class EnvSettings(_Settings):
     task_set: dict[str, Any]
 
 
-class ModelSettings(_Settings):
-    """``configs/model``: the action model."""
-
-    name: str = _NAME
-    model: dict[str, Any]
-
-
 class AgentSettings(_Settings):
     """When an episode ends; see :class:`experiments.episode.Limits`."""
 
     step_limit: int = Field(ge=1)
     unparsable_limit: int = Field(ge=1)
+    observation_tokens: int = Field(ge=1)
     env_step_timeout_s: float = Field(gt=0)
 
 
@@ -70,7 +112,8 @@ class Settings(_Settings):
 
     method: MethodSettings
     env: EnvSettings
-    model: ModelSettings
+    model: dict[str, Any]
+    model_label: str = _NAME
     agent: AgentSettings
     budget: int = Field(ge=0)
     seed: int
@@ -82,8 +125,9 @@ class Settings(_Settings):
         """What distinguishes this run from others."""
         return Condition(
             env=self.env.name,
-            model=self.model.name,
+            model=self.model_label,
             method=self.method.name,
+            writing=self.method.writing,
             budget=self.budget if self.method.budgeted else None,
             seed=self.seed,
         )
@@ -92,6 +136,11 @@ class Settings(_Settings):
     def limits(self) -> Limits:
         """When an episode ends."""
         return Limits(self.agent.step_limit, self.agent.unparsable_limit, self.agent.env_step_timeout_s)
+
+    @property
+    def concurrency(self) -> int | None:
+        """Episodes in flight at once; None for a model that computes here, of which each process plays one."""
+        return self.model.get("max_concurrency")
 
     @classmethod
     def of(cls, config: DictConfig) -> Settings:
@@ -105,13 +154,26 @@ class Settings(_Settings):
         except OmegaConfBaseException as error:
             raise SettingsError(f"the configuration cannot be resolved: {error}") from error
         assert isinstance(values, dict)
+        _make_absolute(values)
         given = values.pop("out", None)
+        for name in _REFERRED_TO:
+            values.pop(name, None)
         try:
             settings = cls.model_validate({**values, "out": str(given)})
         except ValidationError as error:
             raise SettingsError(_explained(error)) from error
         folder = given or Path("runs", *run_name(settings))
         return settings.model_copy(update={"out": str(Path(folder).expanduser().absolute())})
+
+
+def _make_absolute(values: Any) -> None:
+    """Paths in the settings of models hold from wherever a run is continued."""
+    for inner in values.values():
+        if isinstance(inner, dict):
+            _make_absolute(inner)
+    for name in ("source", "reuse"):
+        if isinstance(path := values.get(name), str):
+            values[name] = str(Path(path).expanduser().absolute())
 
 
 def set_name(env: str, model: str, tasks: int | None, seed: int) -> str:
@@ -123,7 +185,8 @@ def set_name(env: str, model: str, tasks: int | None, seed: int) -> str:
 def run_name(settings: Settings) -> tuple[str, str, str]:
     """The default folder of a run, below ``runs``: comparison, model, and method with its budget."""
     condition = settings.condition
-    leaf = condition.method if condition.budget is None else f"{condition.method}-{condition.budget}"
+    writing = None if condition.writing == "rules" else condition.writing
+    leaf = "-".join(str(part) for part in (condition.method, condition.budget, writing) if part is not None)
     return (
         set_name(condition.env, condition.model, settings.env.tasks, condition.seed),
         condition.model,

@@ -2,6 +2,7 @@
 
 - ``manifest.json``: everything that can change a result (:class:`experiments.records.Manifest`).
 - ``episodes/<task id>.jsonl``: one finished episode, complete or absent.
+- ``calls/<task id>.jsonl``: every request to a model's server and its reply (:mod:`experiments.models.llm.ledger`).
 - ``errors/<task id>.txt``: the traceback of an infrastructure error.
 - ``status.json``: how far the run is (:class:`experiments.records.Status`).
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
@@ -21,6 +22,7 @@ from typing import IO, Any, Self, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from experiments.episode import Episode
+from experiments.models.llm.ledger import partial_files, set_aside
 from experiments.records import Condition, EpisodeHeader, EpisodeResult, Manifest, Status, StepRecord
 
 MAY_DIFFER = ("config.out", "config.jobs", "config.env.task_set.root", "code.commit", "code.dirty", "task_types")
@@ -28,6 +30,20 @@ MAY_DIFFER = ("config.out", "config.jobs", "config.env.task_set.root", "code.com
 
 The games themselves are compared by their hash and the code by its own, so neither the folder that holds the games
 nor the commit matters.
+"""
+
+MAY_DIFFER_ANYWHERE = (
+    "base_url",
+    "api_key_env",
+    "attempt_timeout_s",
+    "call_timeout_s",
+    "probe_timeout_s",
+    "max_concurrency",
+    "reuse",
+    "automatic",
+)
+"""Last parts of the names of settings that concern how a model is reached, not what it answers; what the probe finds
+out about its server is compared instead.
 """
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -76,14 +92,29 @@ class RunStore:
     ) -> None:
         self._lock.close()
 
-    def completed(self) -> dict[str, bool]:
-        """Finished tasks, each with whether it was won. Torn files are removed: their tasks are played again.
+    def completed(self) -> dict[str, EpisodeResult]:
+        """Finished tasks with their results. Torn files are removed: their tasks are played again.
 
         Raises:
             StoreError: If a file is damaged in a way that a cut cannot explain, or belongs to another run.
         """
         results = {task: self._result_of(task) for task in self.manifest.tasks}
-        return {task: result.won for task, result in results.items() if result is not None}
+        return {task: result for task, result in results.items() if result is not None}
+
+    def claim_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
+        """Add what the probe found out about the models' servers to the manifest.
+
+        Raises:
+            StoreError: If the run was begun with other servers, in a way that can change results.
+        """
+        if not servers:
+            return
+        path = self.folder / "manifest.json"
+        found = Manifest.model_validate_json(path.read_bytes(), strict=True)
+        wanted = found.model_copy(update={"servers": dict(servers)})
+        if found.servers is not None:
+            _refuse_other(path, wanted)
+        _write(path, wanted.model_dump_json(indent=1) + "\n")
 
     def write_status(self, status: Status) -> None:
         """Replace ``status.json``."""
@@ -99,14 +130,17 @@ class RunStore:
         path = self.folder / "manifest.json"
         episodes = self.folder / "episodes"
         if path.is_file():
-            _refuse_other(path, self.manifest)
+            # Whether the servers are the same is known only when there is something left to play.
+            _refuse_other(path, self.manifest, without=("servers",))
         elif any(episodes.glob("*.jsonl")):
             raise StoreError(f"{self.folder} holds episodes but no manifest.json; restore it, or choose another out=")
         else:
             _write(path, self.manifest.model_dump_json(indent=1) + "\n")
+        for calls in partial_files(self.folder):
+            set_aside(calls)
         # What an earlier process left behind when it was stopped; the errors' tasks are about to be tried again.
         for leftover in (*self.folder.rglob(f"*{_TEMPORARY}"), *self.folder.glob("errors/*.txt")):
-            leftover.unlink()
+            leftover.unlink(missing_ok=True)
 
     def _result_of(self, task: str) -> EpisodeResult | None:
         path = episode_path(self.folder, task)
@@ -196,7 +230,7 @@ def _locked(folder: Path) -> IO[bytes]:
     return lock
 
 
-def _refuse_other(path: Path, wanted: Manifest) -> None:
+def _refuse_other(path: Path, wanted: Manifest, without: Sequence[str] = ()) -> None:
     try:
         found = Manifest.model_validate_json(path.read_bytes(), strict=True)
     except ValidationError as error:
@@ -205,7 +239,7 @@ def _refuse_other(path: Path, wanted: Manifest) -> None:
         ) from error
     before, after = flat(found.model_dump()), flat(wanted.model_dump())
     keys = [key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
-    differing = [key for key in keys if not any(key == free or key.startswith(f"{free}.") for free in MAY_DIFFER)]
+    differing = [key for key in keys if not _free(key, (*MAY_DIFFER, *without))]
     if not differing:
         return
     shown = [
@@ -217,6 +251,12 @@ def _refuse_other(path: Path, wanted: Manifest) -> None:
         + "\n".join([*shown, *([f"  and {more} more"] if more else [])])
         + "\nUse the settings it was made with, choose another out=, or delete the folder."
     )
+
+
+def _free(key: str, allowed: Sequence[str]) -> bool:
+    if key.startswith("config.") and key.rsplit(".", 1)[-1] in MAY_DIFFER_ANYWHERE:
+        return True
+    return any(key == part or key.startswith(f"{part}.") for part in allowed)
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A worker process: plays the episodes it is given, and writes each finished one into its run's folder.
 
-TextWorld's parsers and planner are not thread-safe, so every worker is a process of its own with one thread.
+TextWorld's parsers and planner are not thread-safe, so a worker is a process with one thread. While one episode waits
+for a model's answer, others are played in it; each has an environment of its own.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import signal
 import traceback
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,14 +21,17 @@ from hydra.utils import instantiate
 
 from experiments.envs.base import Environment, TaskInfo, TaskSet
 from experiments.episode import play
-from experiments.models.base import ChatModel
+from experiments.models.llm.faults import ModelStop
+from experiments.models.llm.ledger import Ledger
+from experiments.records import EpisodeResult, Usage
 from experiments.settings import Settings
 from experiments.store import write_episode
+from memarbiter.chat import ChatModel
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One task, and the runs (by their number) that still lack it."""
+    """One task, and the runs (by their number) that are to play it one after the other."""
 
     task: TaskInfo
     runs: tuple[int, ...]
@@ -34,27 +39,76 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of one episode: won or lost, or the traceback of an infrastructure error."""
+    """What became of one episode: won or lost, or the traceback of an infrastructure error.
+
+    ``stop`` says why no further episode can be played, if so.
+    """
 
     run: int
     task: str
-    won: bool
+    won: bool = False
     error: str = ""
+    stop: str = ""
+    usage: dict[str, Usage] = field(default_factory=dict)
 
 
-def work(connection: Connection, runs: Sequence[Settings]) -> None:
-    """Play units until None comes; a :class:`Report` goes back for each episode, and None when a unit is wanted."""
+def work(connection: Connection, runs: Sequence[Settings], slots: int) -> None:
+    """Play units, ``slots`` at once, until None comes for each slot.
+
+    A :class:`Report` goes back for each episode, and None when a unit is wanted.
+    """
     # Ctrl-C reaches the whole group: the parent decides, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    players = [_Player(settings) for settings in runs]
-    environments = _Environments()
     # Once the parent is gone there is nobody to play for.
-    with suppress(EOFError, ConnectionError), asyncio.Runner() as loop:
-        connection.send(None)
-        while (unit := connection.recv()) is not None:
+    with suppress(EOFError, ConnectionError):
+        asyncio.run(_Worker(connection, runs).serve(slots))
+
+
+class _Worker:
+    """Hands units from the connection to its slots, and their reports back."""
+
+    def __init__(self, connection: Connection, runs: Sequence[Settings]) -> None:
+        self._connection = connection
+        self._players = [_Player(settings) for settings in runs]
+        self._environments = _Environments()
+        self._units: asyncio.Queue[Unit | None] = asyncio.Queue()
+
+    async def serve(self, slots: int) -> None:
+        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().add_reader(self._connection.fileno(), self._receive, gone)
+        playing = asyncio.gather(*(self._slot() for _ in range(slots)))
+        await asyncio.wait({playing, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if playing.done():
+            playing.result()
+        else:
+            playing.cancel()
+
+    def _receive(self, gone: asyncio.Future[None]) -> None:
+        try:
+            self._units.put_nowait(self._connection.recv())
+        except (EOFError, OSError):
+            asyncio.get_running_loop().remove_reader(self._connection.fileno())
+            gone.set_result(None)
+
+    async def _slot(self) -> None:
+        self._connection.send(None)
+        while (unit := await self._units.get()) is not None:
             for run in unit.runs:
-                connection.send(loop.run(_report(run, unit.task, players[run], environments)))
-            connection.send(None)
+                self._connection.send(await self._report(run, unit.task))
+            self._connection.send(None)
+
+    async def _report(self, run: int, task: TaskInfo) -> Report:
+        player = self._players[run]
+        try:
+            env = self._environments.take(player.settings, task.id)
+            result = await player.episode(task, env)
+        except ModelStop as error:
+            return Report(run, task.id, error=traceback.format_exc(), stop=str(error))
+        except Exception:
+            # An environment that may have been left in the middle of something is not used again.
+            return Report(run, task.id, error=traceback.format_exc())
+        self._environments.give_back(player.settings, task.id, env)
+        return Report(run, task.id, won=result.won, usage=result.usage)
 
 
 class _Player:
@@ -65,39 +119,45 @@ class _Player:
 
     @cached_property
     def model(self) -> ChatModel:
-        model: ChatModel = instantiate(self.settings.model.model)
+        model: ChatModel = instantiate(self.settings.model)
         return model
 
-    async def episode(self, task: TaskInfo, env: Environment) -> bool:
+    async def episode(self, task: TaskInfo, env: Environment) -> EpisodeResult:
         settings = self.settings
-        # A new memory for each episode: nothing can be carried over, whatever a method's begin() forgets.
-        memory = instantiate(settings.method.memory)
-        episode = await play(task, settings.condition, env, memory, self.model, settings.limits)
-        write_episode(Path(settings.out), episode)
-        return episode.result.won
+        folder = Path(settings.out)
+        ledger = Ledger(task.id, folder)
+        try:
+            with ledger.opened():
+                # A new memory for each episode: nothing can be carried over, whatever a method's begin() forgets.
+                memory = instantiate(settings.method.memory)
+                episode = await play(task, settings.condition, env, memory, self.model, settings.limits, ledger)
+            # The calls first: an episode's file says that everything of it is there.
+            ledger.finish()
+        except BaseException:
+            ledger.lose()
+            raise
+        write_episode(folder, episode)
+        return episode.result
 
 
 class _Environments:
-    """One environment for each task set, shared by the runs, so that a game is loaded once for all of them."""
+    """Environments that are free, by task set, each with the task it played last.
+
+    Loading a game takes longer than many an episode, so the one that has the wanted game is taken first.
+    """
 
     def __init__(self) -> None:
-        self._made: dict[str, Environment] = {}
+        self._sets: dict[str, TaskSet] = {}
+        self._free: dict[str, list[tuple[str, Environment]]] = defaultdict(list)
 
-    def of(self, settings: Settings) -> Environment:
+    def take(self, settings: Settings, task_id: str) -> Environment:
         key = repr(settings.env.task_set)
-        if key not in self._made:
-            task_set: TaskSet = instantiate(settings.env.task_set)
-            self._made[key] = task_set.make()
-        return self._made[key]
+        if key not in self._sets:
+            self._sets[key] = instantiate(settings.env.task_set)
+        free = self._free[key]
+        if not free:
+            return self._sets[key].make()
+        return free.pop(next((n for n, (loaded, _) in enumerate(free) if loaded == task_id), 0))[1]
 
-    def drop(self, settings: Settings) -> None:
-        """Forget an environment that may have been left in the middle of something."""
-        self._made.pop(repr(settings.env.task_set), None)
-
-
-async def _report(run: int, task: TaskInfo, player: _Player, environments: _Environments) -> Report:
-    try:
-        return Report(run, task.id, await player.episode(task, environments.of(player.settings)))
-    except Exception:
-        environments.drop(player.settings)
-        return Report(run, task.id, won=False, error=traceback.format_exc())
+    def give_back(self, settings: Settings, task_id: str, env: Environment) -> None:
+        self._free[repr(settings.env.task_set)].append((task_id, env))

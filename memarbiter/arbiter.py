@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from memarbiter.assembly import Assembler, Shown, last_failure
 from memarbiter.banks import Store
-from memarbiter.context import CandidateWriter, DecisionContext, Evidence, StateParser, topics_of
+from memarbiter.context import DecisionContext, Evidence, topics_of
+from memarbiter.formation import Formation
 from memarbiter.gate import PresentationGate
 from memarbiter.protocol import MemoryPrompt, Move, Task, Transition, Write
 from memarbiter.signals import SignalEstimator
@@ -26,15 +27,13 @@ class MemArbiter:
 
     def __init__(
         self,
-        parser: StateParser,
-        writer: CandidateWriter,
+        formation: Formation,
         banks: Store,
         signals: SignalEstimator,
         gate: PresentationGate,
         assembler: Assembler,
     ) -> None:
-        self._parser = parser
-        self._writer = writer
+        self._formation = formation
         self._banks = banks
         self._signals = signals
         self._gate = gate
@@ -44,8 +43,7 @@ class MemArbiter:
     def begin(self, task: Task) -> None:
         """Start a new episode with the goal and the first observation."""
         self._forget()
-        self._parser.begin(task)
-        self._writer.begin(task)
+        self._formation.begin(task)
         self._banks.begin(topics_of(task.goal))
         self._gate.begin()
         self._pending = [Evidence(step=0, action=None, observation=task.observation)]
@@ -90,9 +88,11 @@ class MemArbiter:
         # The first evidence waits until it can be awaited: ``begin`` is synchronous, a writer may call a model.
         while self._pending:
             evidence = self._pending[0]
-            self._context = await self._parser.parse(evidence)
-            candidates = await self._writer.write(self._context)
-            self._writes += self._banks.update(candidates, topics_of(evidence.observation))
+            known = [item for items in self._banks.items().values() for item in items]
+            formed = await self._formation.form(evidence, known)
+            self._context = formed.context
+            self._writes += [Write("-", "", "skip", problem) for problem in formed.problems]
+            self._writes += self._banks.update(formed.candidates, topics_of(evidence.observation))
             self._pending.pop(0)
             self._shown = None
         if self._context is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memarbiter.items import CandidateWrite
+from memarbiter.items import CandidateWrite, MemoryItem
 from memarbiter.protocol import Task
 
 _WORD = re.compile(r"[a-z]+(?: \d+)?")
@@ -60,13 +61,29 @@ class DecisionContext:
     steps_since_failure: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a state parser returns; ``problems`` says what could not be used of a model's answer."""
+
+    context: DecisionContext
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a candidate writer returns; ``problems`` says what could not be used of a model's answer."""
+
+    candidates: tuple[CandidateWrite, ...]
+    problems: tuple[str, ...] = ()
+
+
 class StateParser(Protocol):
     """Identifies subgoal, progress, entities and needs from the interaction so far."""
 
     def begin(self, task: Task) -> None:
         """Start a new episode."""
 
-    async def parse(self, evidence: Evidence) -> DecisionContext:
+    async def parse(self, evidence: Evidence) -> Parsed:
         """The decision context after new evidence."""
 
 
@@ -76,8 +93,8 @@ class CandidateWriter(Protocol):
     def begin(self, task: Task) -> None:
         """Start a new episode."""
 
-    async def write(self, context: DecisionContext) -> list[CandidateWrite]:
-        """Candidate writes for the evidence in the context."""
+    async def write(self, context: DecisionContext, known: Sequence[MemoryItem]) -> Written:
+        """Candidate writes for the evidence in the context; ``known`` are the items that can be revised."""
 
 
 def topics_of(text: str) -> frozenset[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import random
 
-from experiments.models.base import ChatModel, ModelCall, ModelReply
 from experiments.models.reader.prompt import parts
+from memarbiter.chat import ChatModel, ModelCall, ModelReply
 from memarbiter.writing.household.task import parse_goal
 from memarbiter.writing.household.text import PlacesListed, read
 

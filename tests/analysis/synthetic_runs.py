@@ -11,13 +11,16 @@ from pathlib import Path
 from experiments.records import (
     CallRecord,
     Condition,
+    EndReason,
     EpisodeHeader,
     EpisodeResult,
     Manifest,
     MemoryRecord,
     Status,
     StepRecord,
+    Usage,
 )
+from memarbiter.chat import Outcome
 
 SIMPLE = "pick_and_place_simple"
 
@@ -58,18 +61,35 @@ def step_records(script: Sequence[str], memories: Sequence[MemoryRecord] = ()) -
     return records
 
 
-def result_record(steps: Sequence[StepRecord]) -> EpisodeResult:
+def result_record(
+    steps: Sequence[StepRecord], usage: Mapping[str, Usage] | None = None, ending: EndReason = "step_limit"
+) -> EpisodeResult:
+    """``ending`` is why the episode ended if it was not won; with ``usage``, it says how many calls there were."""
     won = bool(steps) and steps[-1].won
     return EpisodeResult(
         won=won,
-        end_reason="won" if won else "step_limit",
+        end_reason="won" if won else ending,
         steps=len(steps),
-        model_calls=len(steps),
+        model_calls=usage["act"].calls if usage else len(steps),
         rejected_commands=sum(step.failed for step in steps),
         unparsable_replies=0,
         extra_actions_dropped=0,
         unanswered_calls=[],
+        usage=dict(usage or {}),
         timing={"total": 0.1},
+    )
+
+
+def use(calls: int, prompt: int | None = None, completion: int | None = None, own: int = 0, **outcomes: int) -> Usage:
+    """``use(3, own=300, cut=1)``: three calls, of which one was cut and the others were answered."""
+    by_name = {Outcome[name.upper()].value: count for name, count in outcomes.items()}
+    answered = calls - sum(outcomes.values())
+    return Usage(
+        calls=calls,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        own_prompt_tokens=own,
+        outcomes=({"answered": answered} if answered else {}) | by_name,
     )
 
 
@@ -96,6 +116,7 @@ def write_run(
     scripts: Mapping[str, Sequence[str]],
     *,
     method: str = "memarbiter",
+    writing: str | None = None,
     budget: int | None = 500,
     model: str = "reader",
     env: str = "household",
@@ -105,13 +126,16 @@ def write_run(
     errors: Mapping[str, str] | None = None,
     memories: Mapping[str, Sequence[MemoryRecord]] | None = None,
     config: Mapping[str, object] | None = None,
+    servers: dict[str, dict[str, object]] | None = None,
+    usage: Mapping[str, Mapping[str, Usage]] | None = None,
+    endings: Mapping[str, EndReason] | None = None,
     name: str | None = None,
 ) -> Path:
-    """Write one run's folder and return it. ``scripts`` are the finished episodes by task."""
+    """Write one run's folder and return it. ``scripts``, ``usage`` and ``endings`` are of the finished episodes."""
     tasks = list(planned if planned is not None else scripts)
     task_types = {task: (types or {}).get(task, SIMPLE) for task in tasks}
-    condition = Condition(env=env, model=model, method=method, budget=budget, seed=seed)
-    folder = root / (name or f"{env}-{model}-{seed}/{method}-{budget}")
+    condition = Condition(env=env, model=model, method=method, budget=budget, seed=seed, writing=writing)
+    folder = root / (name or f"{env}-{model}-{seed}/{method}-{budget}-{writing}")
     folder.mkdir(parents=True)
     manifest = Manifest(
         condition=condition,
@@ -122,6 +146,7 @@ def write_run(
         task_set_sha256="t",
         prompts_sha256="p",
         tokenizer={"name": "o200k_base"},
+        servers=servers,
         code={"commit": "abc", "dirty": False},
         versions={"textworld": "1.7.0"},
     )
@@ -136,5 +161,6 @@ def write_run(
     (folder / "status.json").write_text(status.model_dump_json(), encoding="utf-8")
     for task, script in scripts.items():
         steps = step_records(script, (memories or {}).get(task, ()))
-        write_episode(folder, condition, task, task_types[task], steps)
+        result = result_record(steps, (usage or {}).get(task), (endings or {}).get(task, "step_limit"))
+        write_episode(folder, condition, task, task_types[task], steps, result)
     return folder

@@ -36,6 +36,27 @@ def test_activity_counts_rules_per_run(make_run: MakeRun, runs_dir: Path, memory
     assert ["episodic", "new -> focal", "failure", "2", "0"] in rows
 
 
+def test_M1_extraction_problems_are_counted_by_reason_without_its_details(
+    make_run: MakeRun, runs_dir: Path, memory: Memory
+) -> None:
+    writes = [
+        ["-", "", "skip", "no JSON object: I would rather"],
+        ["-", "", "skip", "no JSON object: Sure, here: it is"],
+        ["-", "", "skip", "unknown bank"],
+        ["goal", "g1", "skip", "duplicate: of g0"],
+    ]
+    make_run({"a": ["p"]}, writing="llm", memories={"a": [memory("x", writes=writes)]})
+    table = activity(load_runs(runs_dir))
+    columns = ["kind", "bank", "change", "reason", "count"]
+    assert table.frame[columns].values.tolist() == [
+        ["write", "goal", "skip", "duplicate: of g0", 1],
+        ["problem", "-", "skip", "no JSON object", 2],
+        ["problem", "-", "skip", "unknown bank", 1],
+    ]
+    rows = [[cell.text for cell in row] for group in table.grids[0].groups for row in group]
+    assert ["Extraction problems: what could not be used of a model's answer", "", "", "3"] in rows
+
+
 def test_only_steps_with_equal_earlier_commands_are_compared(make_run: MakeRun, runs_dir: Path, memory: Memory) -> None:
     texts = {"memarbiter": ["same", "one", "two", "far"], "wo_gate": ["same", "one", "other", "far away"]}
     commands = {"memarbiter": ["p", "q", "r", "s"], "wo_gate": ["p", "q", "z", "s"]}

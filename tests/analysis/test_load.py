@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from synthetic_runs import memory_record, result_record, step_records, write_episode
 
-from analysis.load import Coverage, Event, LoadError, by_setting, load_episode, load_run, load_runs
+from analysis.comparison import by_setting
+from analysis.load import Coverage, Event, LoadError, load_episode, load_run, load_runs
 from experiments.records import Condition
 
 MakeRun = Callable[..., Path]
@@ -41,6 +42,27 @@ def test_an_episode_comes_back_as_it_was_written(make_run: MakeRun) -> None:
         Event("write", "goal", "revise", "why"): 1,
     }
     assert (episode.result.won, episode.result.steps, episode.result.rejected_commands) == (True, 2, 1)
+
+
+def test_files_from_before_calls_and_writings_were_recorded_still_load(make_run: MakeRun) -> None:
+    folder = make_run({"t": ["go", "take*"]})
+
+    def without(path: Path, *names: str) -> None:
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for record in lines:
+            record.get("condition", {}).pop("writing", None)
+            for part in (record, *record.get("calls", [])):
+                for name in names:
+                    part.pop(name, None)
+        path.write_text("".join(json.dumps(record) + "\n" for record in lines))
+
+    call_fields = ("outcome", "prompt_tokens", "completion_tokens", "own_prompt_tokens", "failures")
+    without(folder / "episodes/t.jsonl", "usage", "memory_calls", *call_fields)
+    without(folder / "manifest.json", "servers")
+    assert "usage" not in (folder / "episodes/t.jsonl").read_text()
+    run = load_run(folder)
+    assert (run.method, run.overflows, run.coverage.complete) == ("memarbiter", 0, True)
+    assert run.episodes["t"].result.usage == {}
 
 
 def test_gate_and_shed_events_name_both_bands(make_run: MakeRun) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from synthetic_runs import step_records, write_episode
+from synthetic_runs import step_records, use, write_episode
 
 from analysis.files import neutral, write_bytes, write_csv
 from analysis.load import load_runs
@@ -21,6 +21,7 @@ FILES = {
     *(f"table{n}.{kind}" for n in ("2", "3", "4", "5a", "5b") for kind in ("csv", "md", "tex")),
     *("figure3.png", "figure3.pdf", "figure3.csv", "episodes.csv", "summary.md", "manifest.json"),
     *("activity.csv", "activity.md", "ablations.csv", "ablations.md"),
+    *("accounting.csv", "accounting.md"),
 }
 
 
@@ -59,7 +60,52 @@ def test_the_summary_says_what_was_run_and_what_it_means(make_run: MakeRun, runs
 def test_the_reader_label_stands_only_where_a_reader_was_run(make_run: MakeRun, runs_dir: Path, tmp_path: Path) -> None:
     make_run({"a": ["x*"]}, model="qwen3_6_27b")
     assert report(runs_dir, tmp_path / "out") == 0
-    assert "not a language model" not in (tmp_path / "out/summary.md").read_text()
+    text = (tmp_path / "out/summary.md").read_text()
+    assert "not a language model" not in text
+    assert "no baseline" not in text
+    assert "Language models that acted: qwen3_6_27b." in text
+
+
+def test_the_model_at_chance_level_is_no_baseline(make_run: MakeRun, runs_dir: Path, tmp_path: Path) -> None:
+    make_run({"a": ["x*"]}, model="local_cpu")
+    make_run({"a": ["x*"]}, model="reader")
+    assert report(runs_dir, tmp_path / "out") == 0
+    text = (tmp_path / "out/summary.md").read_text()
+    assert "**`local_cpu` is no baseline.**" in text
+    assert "| local_cpu (chance level, no baseline) | household |" in text
+    assert "Language models that acted: local_cpu." in text
+
+
+def test_L7_episodes_ended_by_an_overflow_stand_beside_the_success_rate(
+    make_run: MakeRun, runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run({"a": ["x*"], "b": ["x"]})
+    assert report(runs_dir, tmp_path / "none") == 0
+    assert "verflow" not in (tmp_path / "none/summary.md").read_text() + capsys.readouterr().out
+    make_run({"a": ["x*"], "b": ["x"]}, method="full_history", budget=None, endings={"b": "context_overflow"})
+    assert report(runs_dir, tmp_path / "one") == 0
+    assert "Overflows" in capsys.readouterr().out
+    text = (tmp_path / "one/summary.md").read_text()
+    assert "1 of 4 finished episodes ended because the prompt did not fit" in text
+    assert "| Success (%) | Overflows |" in text
+    assert "| MemArbiter | 2 | 2 | 0 | 0 | 1 | 50.00 | 0 |" in text
+    assert "| Full history | 2 | 2 | 0 | 0 | 1 | 50.00 | 1 |" in text
+    assert "1 of the finished ended because the prompt did not fit" in (tmp_path / "one/table2.md").read_text()
+    ends = pd.read_csv(tmp_path / "one/episodes.csv").query("method == 'full_history'").end_reason
+    assert ends.tolist() == ["won", "context_overflow"]
+
+
+def test_T4_the_summary_warns_of_a_large_gap_and_names_the_servers(
+    make_run: MakeRun, runs_dir: Path, tmp_path: Path
+) -> None:
+    servers = {"act": {"model": "m", "serves": "/models/m", "version": "1.2", "frame_tokens": {"own": 4, "server": 9}}}
+    usage = {"a": {"act": use(1, 1400, 5, own=1000)}}
+    make_run({"a": ["x*"]}, model="qwen3_6_27b", usage=usage, servers=servers)
+    assert report(runs_dir, tmp_path / "out") == 0
+    text = (tmp_path / "out/summary.md").read_text()
+    assert "Warning: the server counts more than 1.3 times the tokens that we count: MemArbiter 500, act (1.40)" in text
+    assert "| Server (act) | model m, version 1.2 |" in text
+    assert "/models/m" not in (tmp_path / "out/manifest.json").read_text()
 
 
 def test_the_manifest_is_small_and_names_no_path(make_run: MakeRun, runs_dir: Path, tmp_path: Path) -> None:

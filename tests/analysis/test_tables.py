@@ -204,6 +204,24 @@ def test_every_table_states_coverage_and_is_well_formed(
     assert source.count("{") == source.count("}")
 
 
+@pytest.mark.parametrize("build", [table2, table4, table5a, table5b])
+def test_a_table_says_whether_the_papers_model_was_measured(
+    build: Callable[..., Table], make_run: MakeRun, runs_dir: Path
+) -> None:
+    for model in ("gpt_5_4", "qwen3_6_27b", "reader"):
+        make_run({"a": ["x*"]}, model=model)
+    assert [grid.notes[-1] for grid in build(load_runs(runs_dir)).grids] == [
+        "Measured with another model than the paper's: gpt_5_4.",
+        "Measured with the paper's model: qwen3_6_27b.",
+        "Measured with another model than the paper's: reader (not an LLM).",
+    ]
+
+
+def test_table3_is_measured_with_its_own_model(make_run: MakeRun, runs_dir: Path) -> None:
+    make_run({"a": ["x*"]}, model="gpt_5_4")
+    assert table3(load_runs(runs_dir)).grids[0].notes[-1] == "Measured with the paper's model: gpt_5_4."
+
+
 def test_tex_escape() -> None:
     assert tex_escape("50% of_a & b$ #1 ~ ^ {x} \\y <z>") == (
         r"50\% of\_a \& b\$ \#1 \textasciitilde{} \textasciicircum{} \{x\} \textbackslash{}y "

@@ -26,15 +26,35 @@ def composed(name: str, *overrides: str) -> DictConfig:
         return hydra.compose(name, list(overrides))
 
 
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """The folder of a run, as far as a replay looks at it while it is set up."""
+    (tmp_path / "manifest.json").write_text('{"condition": {"model": "reader"}}')
+    return tmp_path
+
+
+def needed(model: str, recorded: Path) -> list[str]:
+    """What a model cannot be without."""
+    return [f"model.source={recorded}"] if model == "replay" else []
+
+
 @pytest.mark.parametrize("path", FILES, ids=str)
-def test_every_file_composes(path: Path) -> None:
+def test_every_file_composes(path: Path, recorded: Path) -> None:
     if path.parent == Path("."):
         assert composed(path.stem)
         return
     group, name = path.parent.as_posix(), path.stem
-    if group in ("method", "env", "model"):
+    if group in ("method", "env"):
         settings = Settings.of(composed("config", f"{group}={name}"))
         assert getattr(settings, group).name == name
+    elif group == "model":
+        assert Settings.of(composed("config", f"model={name}", *needed(name, recorded))).model_label in (name, "reader")
+    elif group in ("formation", "parser", "writer"):
+        assert Settings.of(composed("config", f"{group}={name}")).method.writing
+    elif group == "llm":
+        source = [f"memory_model.source={recorded}"] if name == "replay" else []
+        config = composed("config", f"+llm@memory_model={name}", "writer=llm", *source)
+        assert Settings.of(config).method.memory["formation"]["writer"]["model"]
     else:
         part = composed(f"{group}/{name}")
         for key in group.split("/"):
@@ -48,10 +68,11 @@ def test_every_method_has_a_memory(name: str) -> None:
     assert {"begin", "record", "present"} <= set(dir(memory))
 
 
-def test_every_model_can_be_made() -> None:
+def test_every_model_can_be_made(recorded: Path) -> None:
     for path in FILES:
         if path.parent == Path("model"):
-            assert hasattr(instantiate(Settings.of(composed("config", f"model={path.stem}")).model.model), "reply")
+            settings = Settings.of(composed("config", f"model={path.stem}", *needed(path.stem, recorded)))
+            assert hasattr(instantiate(settings.model), "reply")
 
 
 def test_the_values_in_configs_are_those_of_the_code() -> None:
@@ -114,9 +135,9 @@ def test_what_a_user_can_mend_is_said_without_a_traceback(override: str, tmp_pat
 
 
 def test_a_value_that_a_part_refuses_costs_no_episode(tmp_path: Path) -> None:
-    result = command("model=reader_slips", "model.model.rate=7", "env=alfworld", f"out={tmp_path / 'run'}")
+    result = command("model=reader_slips", "model.rate=7", "env=alfworld", f"out={tmp_path / 'run'}")
     assert result.returncode == 2
-    assert "setting 'model.model'" in result.stderr
+    assert "setting 'model'" in result.stderr
     assert "not 7" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "run").exists()
@@ -126,7 +147,7 @@ def test_C3_a_sweep_plays_every_job_and_lists_the_failed_ones(tmp_path: Path) ->
     toys = [
         "env.task_set._target_=toys.CorridorTasks",
         *(f"~env.task_set.{key}" for key in ("root", "seed", "split")),
-        "model.model._target_=toys.Walker",
+        "model._target_=toys.Walker",
     ]
     sweep = ["-m", "method=no_memory", "budget=-1,5,-2", "jobs=1", f"hydra.sweep.dir={tmp_path}"]
     result = command(*sweep, *toys, f"out={tmp_path}/${{budget}}")

@@ -11,9 +11,9 @@ from toys import Blank, Corridor, ListMemory, Script, Walker, info
 from experiments.agent import render
 from experiments.deadline import DeadlineExceeded
 from experiments.episode import BudgetBroken, Episode, Limits, play
-from experiments.models.base import ChatModel
 from experiments.records import Condition
 from memarbiter import tokens
+from memarbiter.chat import ChatModel
 from memarbiter.protocol import MemoryPrompt, Task, WorkingMemory
 
 

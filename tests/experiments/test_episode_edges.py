@@ -10,7 +10,7 @@ from toys import Corridor, ListMemory, Script
 
 from experiments.agent import decide, render
 from experiments.episode import Limits
-from experiments.models.base import ModelCall
+from memarbiter.chat import ModelCall
 from memarbiter.protocol import Transition
 
 

@@ -25,8 +25,9 @@ def settings(out: Path, name: str = "list", **task_set: Any) -> Settings:
         {
             "method": {"name": name, "budgeted": True, "memory": {"_target_": "toys.ListMemory"}},
             "env": {"name": "toy", "tasks": None, "task_set": {"_target_": "toys.CorridorTasks", **task_set}},
-            "model": {"name": "walker", "model": {"_target_": "toys.Walker"}},
-            "agent": {"step_limit": 50, "unparsable_limit": 10, "env_step_timeout_s": 60.0},
+            "model": {"_target_": "toys.Walker"},
+            "model_label": "walker",
+            "agent": {"step_limit": 50, "unparsable_limit": 10, "observation_tokens": 500, "env_step_timeout_s": 60.0},
             "budget": 200,
             "seed": 42,
             "out": str(out),

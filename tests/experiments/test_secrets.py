@@ -31,8 +31,8 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         "jobs=1",
         "env.task_set._target_=toys.CorridorTasks",
         *(f"~env.task_set.{key}" for key in ("root", "seed", "split")),
-        "model.model._target_=test_secrets.Keyed",
-        f"+model.model.api_key={KEY}",
+        "model._target_=test_secrets.Keyed",
+        f"+model.api_key={KEY}",
         f"hydra.sweep.dir={folder / 'sweep'}",
         f"out={folder / 'run'}",
     ]

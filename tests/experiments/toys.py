@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from experiments.envs.base import Opening, Outcome, TaskInfo
-from experiments.models.base import ModelCall, ModelReply
 from memarbiter import tokens
+from memarbiter.chat import ModelCall, ModelReply
 from memarbiter.protocol import EMPTY_PROMPT, MemoryPrompt, Task, Transition
 
 REJECTED = "Nothing happens."

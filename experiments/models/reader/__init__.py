@@ -6,10 +6,10 @@ in it? It is not a language model and its success rate is no language model's.
 
 from __future__ import annotations
 
-from experiments.models.base import ModelCall, ModelReply
 from experiments.models.reader.notes import understand
 from experiments.models.reader.policy import choose
 from experiments.models.reader.prompt import parts
+from memarbiter.chat import ModelCall, ModelReply
 from memarbiter.writing.household.task import parse_goal
 
 

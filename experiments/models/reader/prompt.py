@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from experiments.models.base import ModelCall
+from memarbiter.chat import ModelCall
 
 _GOAL = re.compile(r"^Task: (.*)$", re.MULTILINE)
 _MEMORY = re.compile(r"<memory>\n(.*?)\n?</memory>", re.DOTALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from memarbiter.context import DecisionContext, Evidence, Need
+from memarbiter.context import DecisionContext, Evidence, Need, Parsed
 from memarbiter.protocol import Task
 from memarbiter.writing.household.task import APPLIANCES, VERBS, Recipe, parse_goal
 from memarbiter.writing.household.text import entities, kind, read
@@ -72,14 +72,14 @@ class HouseholdStateParser:
         self._world = World()
         self._failed_at: int | None = None
 
-    async def parse(self, evidence: Evidence) -> DecisionContext:
+    async def parse(self, evidence: Evidence) -> Parsed:
         """The decision context after the evidence."""
         self._world.tell(read(evidence.observation), evidence.step)
         if evidence.failed:
             self._failed_at = evidence.step
         done = min(stages_done(self._recipe, self._world), len(self._plan))
         stage = self._plan[min(done, len(self._plan) - 1)]
-        return DecisionContext(
+        context = DecisionContext(
             goal=self._goal,
             evidence=evidence,
             subgoal=stage.text,
@@ -90,6 +90,7 @@ class HouseholdStateParser:
             needs=tuple(Need(topic, not self._located(topic)) for topic in stage.needs),
             steps_since_failure=None if self._failed_at is None else evidence.step - self._failed_at,
         )
+        return Parsed(context)
 
     def _located(self, wanted: str) -> bool:
         world = self._world

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from memarbiter.context import DecisionContext, Evidence
-from memarbiter.items import Bank, CandidateWrite, Status
+from memarbiter.context import DecisionContext, Evidence, Written
+from memarbiter.items import Bank, CandidateWrite, MemoryItem, Status
 from memarbiter.protocol import Task
 from memarbiter.writing.household.parser import Stage, plan
 from memarbiter.writing.household.task import APPLIANCES, Recipe, parse_goal
@@ -30,18 +30,20 @@ class HouseholdWriter:
         self._sharing: tuple[str, ...] = ()
         self._unsearched: tuple[str, ...] | None = None
 
-    async def write(self, context: DecisionContext) -> list[CandidateWrite]:
-        """Candidates for all banks from the evidence in the context."""
+    async def write(self, context: DecisionContext, known: Sequence[MemoryItem]) -> Written:
+        """Candidates for all banks from the evidence in the context; what is known already is told again."""
         evidence = context.evidence
         statements = read(evidence.observation)
         self._world.tell(statements, evidence.step)
-        return [
-            *self._goals(context),
-            *self._constraints(evidence, statements),
-            self._state(evidence),
-            *self._events(context),
-            *self._facts(evidence, statements),
-        ]
+        return Written(
+            (
+                *self._goals(context),
+                *self._constraints(evidence, statements),
+                self._state(evidence),
+                *self._events(context),
+                *self._facts(evidence, statements),
+            )
+        )
 
     def _goals(self, context: DecisionContext) -> Iterator[CandidateWrite]:
         step = context.evidence.step

@@ -12,8 +12,8 @@ import pytest
 from experiments.envs.alfworld import AlfworldEnvironment, AlfworldTaskSet, household_task_set
 from experiments.envs.household import ensure
 from experiments.episode import Limits, play
-from experiments.models.base import ModelCall, ModelReply
 from experiments.records import Condition
+from memarbiter.chat import ModelCall, ModelReply
 from memarbiter.protocol import EMPTY_PROMPT, MemoryPrompt, Task, Transition
 
 

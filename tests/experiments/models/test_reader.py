@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from experiments.models.base import Message, ModelCall
 from experiments.models.reader import Reader
 from experiments.models.reader.notes import effects, number_list, understand
+from memarbiter.chat import Message, ModelCall
 from memarbiter.writing.household.text import Arrived, Put, Taken, Treated
 from memarbiter.writing.household.world import World
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from experiments.agent import render
-from experiments.models.base import Message, ModelCall
 from experiments.models.reader import Reader
+from memarbiter.chat import Message, ModelCall
 from memarbiter.writing.household.task import UnknownGoal
 
 ROOM = (

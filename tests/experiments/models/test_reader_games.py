@@ -11,9 +11,9 @@ import pytest
 from hydra.utils import instantiate
 
 from experiments.envs.engine import AlfredEngine
-from experiments.models.base import Message, ModelCall
 from experiments.models.reader import Reader
 from memarbiter import tokens
+from memarbiter.chat import Message, ModelCall
 from memarbiter.protocol import Task, Transition, WorkingMemory
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"

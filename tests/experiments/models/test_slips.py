@@ -8,8 +8,8 @@ import pytest
 
 from experiments.actions import parse_reply
 from experiments.agent import render
-from experiments.models.base import ModelCall, ModelReply
 from experiments.models.slips import Slips
+from memarbiter.chat import ModelCall, ModelReply
 
 ROOM = "Looking quickly around you, you see a desk 2, a desk 1, a drawer 2, and a safe 1."
 

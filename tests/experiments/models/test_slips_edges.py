@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from experiments.models.base import Message, ModelCall, ModelReply
 from experiments.models.slips import Slips
+from memarbiter.chat import Message, ModelCall, ModelReply
 
 HALL = "Looking quickly around you, you see a desk 1, a drawer 1, and a shelf 1."
 KITCHEN = "Looking quickly around you, you see a fridge 1, a oven 1, and a cabinet 1."

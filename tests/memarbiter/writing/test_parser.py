@@ -25,9 +25,9 @@ def parse(goal: str, answers: Sequence[str]) -> list[DecisionContext]:
     async def run() -> list[DecisionContext]:
         parser = HouseholdStateParser()
         parser.begin(Task("t", goal, ROOM))
-        contexts = [await parser.parse(Evidence(0, None, ROOM))]
+        contexts = [(await parser.parse(Evidence(0, None, ROOM))).context]
         for step, answer in enumerate(answers, start=1):
-            contexts.append(await parser.parse(Evidence(step, "look", answer, answer == REJECTED)))
+            contexts.append((await parser.parse(Evidence(step, "look", answer, answer == REJECTED))).context)
         return contexts
 
     return asyncio.run(run())
@@ -136,7 +136,7 @@ def test_beginning_again_forgets() -> None:
         parser.begin(Task("a", "put a mug in shelf.", ROOM))
         await parser.parse(Evidence(1, "take", "You pick up the mug 1 from the desk 1.", failed=True))
         parser.begin(Task("b", "put a mug in shelf.", ROOM))
-        return await parser.parse(Evidence(0, None, ROOM))
+        return (await parser.parse(Evidence(0, None, ROOM))).context
 
     assert asyncio.run(run()) == parse("put a mug in shelf.", [])[0]
 

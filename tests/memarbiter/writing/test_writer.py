@@ -28,11 +28,11 @@ def written(script: Sequence[tuple[str, str]], goal: str = "put a mug in shelf."
         parser, writer, task = HouseholdStateParser(), HouseholdWriter(), Task("t", goal, ROOM)
         parser.begin(task)
         writer.begin(task)
-        found = await writer.write(await parser.parse(Evidence(0, None, ROOM)))
+        found = await writer.write((await parser.parse(Evidence(0, None, ROOM))).context, ())
         for step, (action, answer) in enumerate(script, start=1):
             evidence = Evidence(step, action, answer, answer == "Nothing happens.")
-            found = await writer.write(await parser.parse(evidence))
-        return found
+            found = await writer.write((await parser.parse(evidence)).context, ())
+        return list(found.candidates)
 
     return asyncio.run(run())
 
