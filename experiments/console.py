@@ -12,6 +12,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -60,17 +61,18 @@ def command(config_name: str, runs: Callable[[DictConfig], Sequence[Settings]]) 
     return max(statuses.values(), default=0)
 
 
-def play_all(compose: Callable[[], Sequence[Settings]]) -> int:
+def play_all(compose: Callable[[], Sequence[Settings]], console: Console | None = None) -> int:
     """Play runs and print a summary; returns the exit status.
 
     Args:
         compose: Gives the settings of each run; the first run's ``jobs`` holds for all.
+        console: Where to show it; the standard error output by default.
 
     Returns:
-        0 if all runs are complete, 1 after infrastructure errors, 2 for unusable settings or servers, 3 if a model could
-        be asked no longer, 130 after Ctrl-C.
+        0 if all runs are complete, 1 after infrastructure errors, 2 for unusable settings or servers, 3 if a model
+        could be asked no longer, 130 after Ctrl-C.
     """
-    console = Console(stderr=True)
+    console = console or Console(stderr=True)
     try:
         runs = compose()
         plans = _plans(runs)
@@ -181,9 +183,12 @@ def _summary(plans: Sequence[Plan], tallies: Sequence[Tally]) -> Table:
 
 def _calls(plans: Sequence[Plan], tallies: Sequence[Tally]) -> Table:
     """What the finished episodes asked of the models."""
-    title = "model calls: tokens as the server counts them (prompts also as we do), failed attempts, answers without text or cut"
     columns = ("calls", "prompt", "own", "answer", "failed", "empty", "cut")
-    table = Table("method", "budget", "purpose", *columns, title=title, title_justify="left")
+    caption = (
+        "tokens of prompts and answers as the server counts them, of prompts (own) as we do; "
+        "attempts that failed; answers without text; answers cut at their limit"
+    )
+    table = Table("method", "budget", "purpose", *columns, box=box.SIMPLE_HEAD, caption=caption, caption_justify="left")
     for plan, tally in zip(plans, tallies, strict=True):
         condition = plan.settings.condition
         for purpose, used in sorted(tally.usage.items()):

@@ -27,6 +27,8 @@ PACKAGES = (
     "jinja2",
     "memarbiter",
     "numpy",
+    "openai",
+    "pydantic",
     "rank-bm25",
     "textworld",
     "tiktoken",

@@ -1,8 +1,8 @@
 """Many episodes: which are still to be played, and the processes that play them.
 
 The unit of work is one task. With a model that computes here, it is played for all runs that lack it, since loading a
-game takes longer than an episode and a reset does not. With a model on a server, each run of it is a unit of its own, so
-that as many episodes are in flight as the server may have.
+game takes longer than an episode and a reset does not. With a model on a server, each run of it is a unit of its own,
+so that as many episodes are in flight as the server may have.
 """
 
 from __future__ import annotations

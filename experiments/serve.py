@@ -1,4 +1,4 @@
-"""Serves a model until Ctrl-C: ``python -m experiments.serve model=qwen3_6_27b`` (or ``make serve MODEL=qwen3_6_27b``)."""
+"""Serves a model until Ctrl-C: ``python -m experiments.serve model=...`` (or ``make serve MODEL=...``)."""
 
 from __future__ import annotations
 

@@ -80,6 +80,13 @@ class MethodSettings(_Settings):
     memory: dict[str, Any]
 
     @property
+    def lacks_model(self) -> bool:
+        """True if the memory asks a model that nobody has named."""
+        formation = self.memory.get("formation") or {}
+        parts = (formation, *(part for part in formation.values() if isinstance(part, dict)))
+        return any("model" in part and part["model"] is None for part in parts)
+
+    @property
     def writing(self) -> str | None:
         """Who parses and writes, e.g. ``rules``, ``llm``, ``merged``; None for a memory that is not formed so."""
         formation = self.memory.get("formation")
@@ -162,6 +169,11 @@ class Settings(_Settings):
             settings = cls.model_validate({**values, "out": str(given)})
         except ValidationError as error:
             raise SettingsError(_explained(error)) from error
+        if settings.method.lacks_model:
+            raise SettingsError(
+                f"parser, writer or formation ask a language model, and model={settings.model_label} brings none: choose "
+                "one that does (qwen3_6_27b, gpt_5_4, local_cpu), or name the memory's own with +llm@memory_model=local_cpu"
+            )
         folder = given or Path("runs", *run_name(settings))
         return settings.model_copy(update={"out": str(Path(folder).expanduser().absolute())})
 

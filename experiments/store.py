@@ -40,10 +40,11 @@ MAY_DIFFER_ANYWHERE = (
     "probe_timeout_s",
     "max_concurrency",
     "reuse",
-    "automatic",
+    "server",
+    "rate",
 )
-"""Last parts of the names of settings that concern how a model is reached, not what it answers; what the probe finds
-out about its server is compared instead.
+"""Parts of the names of settings that concern how a model is reached, not what it answers; what the probe finds out
+about its server is compared instead.
 """
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -254,7 +255,7 @@ def _refuse_other(path: Path, wanted: Manifest, without: Sequence[str] = ()) -> 
 
 
 def _free(key: str, allowed: Sequence[str]) -> bool:
-    if key.startswith("config.") and key.rsplit(".", 1)[-1] in MAY_DIFFER_ANYWHERE:
+    if key.startswith("config.") and not set(key.split(".")).isdisjoint(MAY_DIFFER_ANYWHERE):
         return True
     return any(key == part or key.startswith(f"{part}.") for part in allowed)
 

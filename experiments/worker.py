@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from hydra.utils import instantiate
 
@@ -77,7 +78,8 @@ class _Worker:
         gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().add_reader(self._connection.fileno(), self._receive, gone)
         playing = asyncio.gather(*(self._slot() for _ in range(slots)))
-        await asyncio.wait({playing, gone}, return_when=asyncio.FIRST_COMPLETED)
+        ends: set[asyncio.Future[Any]] = {playing, gone}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if playing.done():
             playing.result()
         else:

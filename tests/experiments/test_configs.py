@@ -50,7 +50,7 @@ def test_every_file_composes(path: Path, recorded: Path) -> None:
     elif group == "model":
         assert Settings.of(composed("config", f"model={name}", *needed(name, recorded))).model_label in (name, "reader")
     elif group in ("formation", "parser", "writer"):
-        assert Settings.of(composed("config", f"{group}={name}")).method.writing
+        assert Settings.of(composed("config", f"{group}={name}", "+llm@memory_model=local_cpu")).method.writing
     elif group == "llm":
         source = [f"memory_model.source={recorded}"] if name == "replay" else []
         config = composed("config", f"+llm@memory_model={name}", "writer=llm", *source)
@@ -165,3 +165,29 @@ def test_no_key_is_stored() -> None:
         "model": {"api_key": "(secret)", "max_tokens": 5, "list": [{"password": "(secret)"}]},
         "seed": 1,
     }
+
+
+def test_Table_3_the_memory_s_model_is_the_open_one_and_takes_nothing_from_the_action_model() -> None:
+    alone = Settings.of(composed("config", "model=qwen3_6_27b"))
+    mixed = Settings.of(composed("config", "model=gpt_5_4"))
+    memories = [run.method.memory["formation"] for run in (alone, mixed)]
+    assert memories[0] == memories[1]
+    assert memories[1]["writer"]["model"] == memories[1]["parser"]["model"] == alone.model
+    assert mixed.model["name"] == "gpt-5.4"
+
+
+def test_where_the_model_is_can_be_named_for_action_and_memory_at_once() -> None:
+    settings = Settings.of(
+        composed("config", "model=qwen3_6_27b", "model.base_url=http://there:1/v1", "model.name=my/Own")
+    )
+    asked = [
+        settings.model,
+        *(part["model"] for part in settings.method.memory["formation"].values() if "model" in part),
+    ]
+    assert [(model["base_url"], model["name"]) for model in asked] == [("http://there:1/v1", "my/Own")] * 3
+    assert settings.condition.model == "Own"
+
+
+def test_a_writer_without_a_model_is_refused() -> None:
+    with pytest.raises(SettingsError, match="language model"):
+        Settings.of(composed("config", "writer=llm"))

@@ -55,13 +55,15 @@ class OpenAIModel:
         length_field: Name of the field that limits the answer.
         answer_tokens: That limit, by purpose.
         structured_outputs: Whether JSON schemas are sent; the prompts ask for JSON in either case.
-        structured_actions: Whether actions are asked for by a JSON schema as well, for models that miss the prompt's form.
+        structured_actions: Whether actions are asked for by a JSON schema as well, for models that miss the prompt's
+            form.
         attempt_timeout_s: Seconds for one request.
         call_timeout_s: Seconds for one call, all requests and waits together.
         probe_timeout_s: The same for the questions before a run.
         max_concurrency: Episodes that may be in flight at once.
         reuse: Folder with replies that answer repeated identical requests; None asks the server each time.
         server: How such a server is started on this machine; None if that is not known.
+        rate: What its tokens take in time and money (:class:`experiments.plan.Rate`), for plans alone.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class OpenAIModel:
         max_concurrency: int,
         reuse: str | None = None,
         server: Server | None = None,
+        rate: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = name
         self.base_url = base_url
@@ -90,19 +93,20 @@ class OpenAIModel:
         self.structured_outputs = structured_outputs
         self.probe_timeout_s = probe_timeout_s
         self.server = server
+        self.rate = rate
+        self.max_concurrency = max_concurrency
         self._structured_actions = structured_actions
         self._key = os.environ.get(api_key_env or "", "").strip()
         self._length_field = length_field
         self._attempt_timeout_s = attempt_timeout_s
         self._call_timeout_s = call_timeout_s
-        self._connections = max_concurrency
         self._reuse = Path(reuse).expanduser() if reuse else None
 
     def request(self, call: ModelCall) -> dict[str, Any]:
         """The body of the request for a call, every field of it."""
         body: dict[str, Any] = {
             "model": self.name,
-            "messages": [{"role": message.role, "content": message.content} for message in call.messages],
+            "messages": [{"role": message.role, "content": _writable(message.content)} for message in call.messages],
             **self.parameters,
             self._length_field: self.answer_tokens[call.purpose],
         }
@@ -124,22 +128,24 @@ class OpenAIModel:
         start, failures = perf_counter(), list[str]()
         kept = self._kept(body)
         response: dict[str, Any] | None = kept
-        reply = ModelReply("", outcome=Outcome.EMPTY)
+        reply, outcome = ModelReply("", outcome=Outcome.EMPTY), ""
         try:
             if response is None:
                 response = await self._asked(body, failures)
             reply = _with(answer.read(response), failures)
+            outcome = str(reply.outcome)
         except ContextOverflow:
             reply = ModelReply("", outcome=Outcome.CONTEXT_OVERFLOW, failures=tuple(failures))
-        except (Exception, asyncio.CancelledError):
+            outcome = str(reply.outcome)
+        except (Exception, asyncio.CancelledError) as error:
             failures.append("given up")
-            reply = _with(reply, failures)
+            reply, outcome = _with(reply, failures), type(error).__name__
             raise
         finally:
             if (book := ledger.current()) is not None:
                 own = own_tokens(call.messages)
                 more = {"own_prompt_tokens": own, "seconds": perf_counter() - start, "reused": kept is not None}
-                book.enter(ledger.stored(call, reply, body, response, **more))
+                book.enter(ledger.stored(call, reply, body, response, outcome=outcome, **more))
         if response is not None and kept is None:
             self._keep(body, response)
         return reply
@@ -154,11 +160,20 @@ class OpenAIModel:
 
     async def _asked(self, body: dict[str, Any], failures: list[str]) -> dict[str, Any]:
         """The server's answer; the names of failed attempts go into ``failures``."""
+        last: list[BaseException | None] = [None]
+
+        def note(state: tenacity.RetryCallState) -> None:
+            last[0] = state.outcome.exception() if state.outcome else None
+            failures.append(_failed(state))
+
+        def said() -> str:
+            return f"; last: {last[0]}" if last[0] else ""
+
         attempts = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception_type(Transient),
             wait=_wait,
             stop=tenacity.stop_never,
-            before_sleep=lambda state: failures.append(_failed(state)),
+            before_sleep=note,
             reraise=True,
         )
         try:
@@ -167,7 +182,9 @@ class OpenAIModel:
                 return answered
         except TimeoutError:
             told = ", ".join(f"{failures.count(name)} x {name}" for name in dict.fromkeys(failures)) or "no answer"
-            raise ModelUnavailable(f"{self._where} gave no answer within {self._call_timeout_s:g} s ({told})") from None
+            raise ModelUnavailable(
+                f"{self._where} gave no answer within {self._call_timeout_s:g} s ({told}{said()})"
+            ) from None
 
     async def _attempt(self, body: dict[str, Any]) -> dict[str, Any]:
         # All other fields travel as they are: what the server knows of them matters, not what the library knows.
@@ -192,11 +209,11 @@ class OpenAIModel:
 
     def _client(self) -> openai.AsyncOpenAI:
         clients = _clients.setdefault(asyncio.get_running_loop(), {})
-        key = (self.base_url, self._key, self._attempt_timeout_s, self._connections)
+        key = (self.base_url, self._key, self._attempt_timeout_s, self.max_concurrency)
         if key not in clients:
             if not self._key and "api.openai.com" in self.base_url:
                 raise ModelUnusable(f"{self._where} needs a key: set the variable that model.api_key_env names")
-            limits = httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections)
+            limits = httpx.Limits(max_connections=self.max_concurrency, max_keepalive_connections=self.max_concurrency)
             # A proxy is for the world outside, not for a server on this machine.
             proxies = urlsplit(self.base_url).hostname not in _LOOPBACK
             clients[key] = openai.AsyncOpenAI(
@@ -243,6 +260,11 @@ def _with(reply: ModelReply, failures: list[str]) -> ModelReply:
     return ModelReply(
         reply.text, reply.prompt_tokens, reply.completion_tokens, reply.outcome, reply.thinking, tuple(failures)
     )
+
+
+def _writable(text: str) -> str:
+    """The text with half a character, which no request can hold, as a ``?``."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _plain(value: Any) -> Any:

@@ -124,9 +124,14 @@ def current() -> Ledger | None:
 
 
 def stored(
-    call: ModelCall, reply: ModelReply, request: dict[str, Any], response: dict[str, Any] | None, **more: Any
+    call: ModelCall,
+    reply: ModelReply,
+    request: dict[str, Any],
+    response: dict[str, Any] | None,
+    outcome: str = "",
+    **more: Any,
 ) -> StoredCall:
-    """The line of a call that was answered."""
+    """The line of a call; ``outcome`` is the reply's, or the name of the exception that came instead."""
     ledger = current()
     return StoredCall(
         task_id=ledger.task_id if ledger else call.task_id,
@@ -135,7 +140,7 @@ def stored(
         purpose=call.purpose,
         request=request,
         response=response,
-        outcome=str(reply.outcome),
+        outcome=outcome or str(reply.outcome),
         prompt_tokens=reply.prompt_tokens,
         completion_tokens=reply.completion_tokens,
         failures=list(reply.failures),

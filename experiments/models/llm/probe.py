@@ -104,14 +104,14 @@ def warnings(model: OpenAIModel, facts: Facts) -> Iterator[str]:
     """What is allowed, but rarely meant."""
     if facts["thinks"] and model.parameters.get("temperature") == 0:
         yield (
-            f"{model.name} thinks before it answers, at temperature 0, where thoughts often never end; switch thinking off, "
-            "e.g. model.parameters.chat_template_kwargs.enable_thinking=false"
+            f"{model.name} thinks before it answers, at temperature 0, where thoughts often never end; switch thinking "
+            "off, e.g. model.parameters.chat_template_kwargs.enable_thinking=false"
         )
     gap = _gap(facts)
     if gap > _LARGE_GAP:
         yield (
-            f"{model.name}: the server counts {gap:.2f} times the tokens that we count; budgets of different models are "
-            "alike in our count only"
+            f"{model.name}: the server counts {gap:.2f} times the tokens that we count; budgets of different models "
+            "are alike in our count only"
         )
 
 
@@ -124,8 +124,8 @@ def check_fit(settings: Settings, role: str, model: OpenAIModel, facts: Facts) -
     window = model.window
     if facts["window"] is not None and facts["window"] < window:
         raise ModelUnusable(
-            f"{model.name} is served with a window of {facts['window']} tokens, and the settings count on {window}: serve "
-            f"it with more, or set model.window={facts['window']}"
+            f"{model.name} is served with a window of {facts['window']} tokens, and the settings count on {window}: "
+            f"serve it with more, or set model.window={facts['window']}"
         )
     for what, ours, answer in _longest(settings, role, model):
         prompt = ceil(ours * max(_gap(facts), 1.0))
@@ -188,8 +188,8 @@ async def _ask(model: OpenAIModel, call: ModelCall) -> ModelReply:
             raise
         why = str(error) or f"no answer within {model.probe_timeout_s:g} s"
         raise ModelUnusable(
-            f"{model.name} cannot be asked at {model.base_url} ({why}); start its server (`make serve`), or name another "
-            "with model.base_url"
+            f"{model.name} cannot be asked at {model.base_url} ({why}); start its server (`make serve`), or name "
+            "another with model.base_url"
         ) from None
 
 

@@ -61,8 +61,8 @@ class VLLM:
         """
         if not shutil.which("nvidia-smi"):
             raise ModelUnusable(
-                f"no NVIDIA GPU is visible here (no nvidia-smi): {self.model} needs one. Serve it elsewhere and name the "
-                "place with model.base_url=http://...:8000/v1, or try MODEL=local_cpu"
+                f"no NVIDIA GPU is visible here (no nvidia-smi): {self.model} needs one. Serve it elsewhere and "
+                "name the place with model.base_url=http://...:8000/v1, or try MODEL=local_cpu"
             )
         if find_spec("vllm") is None:
             raise ModelUnusable("vllm is not installed: .venv/bin/pip install '.[vllm]' (`make serve` does it)")

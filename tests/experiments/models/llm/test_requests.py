@@ -103,11 +103,8 @@ def test_L4_a_schema_is_sent_where_there_is_one_and_the_model_takes_it(
 def test_L4_actions_follow_a_schema_where_that_is_wanted(outputs: bool, actions: bool, purpose: Purpose) -> None:
     call = replace(CALL, purpose=purpose)
     (received,) = ask([says("{}")], call, structured_outputs=outputs, structured_actions=actions).requests
-    asked = received.body.get("response_format")
-    if outputs and actions and purpose == "act":
-        assert asked["json_schema"] == {"name": "act", "strict": True, "schema": ACTION_SCHEMA}
-    else:
-        assert asked is None
+    schema = {"type": "json_schema", "json_schema": {"name": "act", "strict": True, "schema": ACTION_SCHEMA}}
+    assert received.body.get("response_format") == (schema if outputs and actions and purpose == "act" else None)
 
 
 def test_what_is_stored_is_what_was_sent() -> None:
@@ -180,6 +177,14 @@ def test_openai_without_a_key_is_told_before_any_request(monkeypatch: pytest.Mon
 def test_a_server_without_a_key_is_asked_with_none() -> None:
     (received,) = ask([says("look")], api_key_env=None).requests
     assert received.headers["authorization"] == "Bearer none"
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_server_on_this_machine_is_asked_without_a_proxy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for exception in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(exception, raising=False)
+    monkeypatch.setenv(name, "http://127.0.0.1:1")  # Nobody is there.
+    assert ask([says("look")], call_timeout_s=5.0).reply.failures == ()
 
 
 def twice(first: ModelCall, second: ModelCall, ledger: Ledger, **changes: Any) -> tuple[list[ModelReply], int]:
