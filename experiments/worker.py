@@ -40,7 +40,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of one episode: won or lost, or the traceback of an infrastructure error.
+    """What became of one episode: won or lost, or an infrastructure error in a line, with its traceback.
 
     ``stop`` says why no further episode can be played, if so.
     """
@@ -49,6 +49,7 @@ class Report:
     task: str
     won: bool = False
     error: str = ""
+    trace: str = ""
     stop: str = ""
     usage: dict[str, Usage] = field(default_factory=dict)
 
@@ -105,12 +106,17 @@ class _Worker:
             env = self._environments.take(player.settings, task.id)
             result = await player.episode(task, env)
         except ModelStop as error:
-            return Report(run, task.id, error=traceback.format_exc(), stop=str(error))
-        except Exception:
+            return _failed(run, task, error, stop=str(error))
+        except Exception as error:
             # An environment that may have been left in the middle of something is not used again.
-            return Report(run, task.id, error=traceback.format_exc())
+            return _failed(run, task, error)
         self._environments.give_back(player.settings, task.id, env)
         return Report(run, task.id, won=result.won, usage=result.usage)
+
+
+def _failed(run: int, task: TaskInfo, error: Exception, stop: str = "") -> Report:
+    told = "".join(traceback.format_exception_only(error)).strip()
+    return Report(run, task.id, error=told.split("\n", 1)[0], trace=traceback.format_exc(), stop=stop)
 
 
 class _Player:

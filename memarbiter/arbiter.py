@@ -49,14 +49,17 @@ class MemArbiter:
         self._pending = [Evidence(step=0, action=None, observation=task.observation)]
 
     async def record(self, step: Transition) -> None:
-        """Take in one executed step: parse it, and write what it tells into the banks.
+        """Take in one executed step.
+
+        It is parsed and written when the next prompt is asked for, so that after the last step of an episode no model
+        is asked about what nobody will read.
 
         Raises:
             RuntimeError: If no episode has begun.
         """
-        await self._absorb()
+        if not self._pending and self._context is None:
+            raise RuntimeError("the memory has no task yet: call begin() first")
         self._pending.append(Evidence(step.step, step.action, step.observation, step.failed))
-        await self._absorb()
 
     async def present(self, budget: int) -> MemoryPrompt:
         """Arbitrate what is shown, and assemble it.

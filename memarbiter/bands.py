@@ -16,6 +16,9 @@ Render = Callable[[MemoryItem], str]
 #: Most steps of a merged event that are named one by one.
 _STEPS_NAMED = 3
 
+#: Where a fact's text lists its members.
+_MEMBERS = "{members}"
+
 
 def listing(members: Iterable[str]) -> str:
     """All members: "pen 1, key 2"; "nothing" if there are none."""
@@ -31,10 +34,12 @@ def compact(members: Iterable[str]) -> str:
 
 def _text(item: MemoryItem) -> str:
     content = item.content
+    return content.text.replace(_MEMBERS, listing(content.members)) if _lists(item) else content.text
+
+
+def _lists(item: MemoryItem) -> bool:
     # Only facts list members; elsewhere, braces are what somebody said.
-    return (
-        content.text.replace("{members}", listing(content.members)) if content.bank is Bank.REFERENCE else content.text
-    )
+    return item.content.bank is Bank.REFERENCE and _MEMBERS in item.content.text
 
 
 def _subject(item: MemoryItem) -> str:
@@ -68,6 +73,8 @@ def _fact(item: MemoryItem) -> str:
 
 def _fact_cue(item: MemoryItem) -> str:
     content = item.content
+    if not _lists(item):
+        return f"{content.subject}: {content.value} (step {item.latest})"
     kept = [member for member in content.members if member in content.cues]
     rest = len(content.members) - len(kept)
     shown = compact(kept) if kept else ("nothing needed" if content.members else "nothing")
@@ -84,6 +91,12 @@ TEMPLATES: Mapping[str, tuple[Render, Render]] = {
     Bank.EPISODIC: (_event, _event_cue),
     Bank.REFERENCE: (_fact, _fact_cue),
 }
+
+
+def full_form(item: MemoryItem) -> str:
+    """The focal form of an item, whatever bank or pool holds it."""
+    focal, _ = TEMPLATES[item.content.bank]
+    return focal(item)
 
 
 class BankTemplates:

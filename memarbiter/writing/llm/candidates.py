@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from memarbiter import tokens
-from memarbiter.context import DecisionContext
+from memarbiter.context import DecisionContext, topics_of
 from memarbiter.items import Bank, CandidateWrite, MemoryItem, Status
 from memarbiter.quoting import neutralise, one_line
 from memarbiter.writing.llm import example
+from memarbiter.writing.llm.contents import CONTENTS, by_place, listed, with_members
 from memarbiter.writing.llm.grounding import Episode
+from memarbiter.writing.llm.question import shortened
 from memarbiter.writing.llm.schema import WriteAnswer, checked
 
 _MOST_WRITES = 16
-_MOST_TOKENS = 120
+#: Most tokens of an item's text, which is never cut, and of what its ambient form is made from, which is.
+_TEXT_TOKENS, _CUE_TOKENS = 200, 40
 _MOST_SCOPES = 8
-_CONTENTS = "contents"
+_TASK = "task"
 
 
 def task_write(goal: str, step: int) -> CandidateWrite:
     """The goal itself, which no model is needed to know."""
     text = f"Task: {goal}"
-    return CandidateWrite(Bank.GOAL, "task", text, text, "open", step, "goal")
+    return CandidateWrite(Bank.GOAL, _TASK, text, text, "open", step, "goal")
 
 
 def candidates(
@@ -47,71 +52,141 @@ def candidates(
         if write is None:
             problems.append(f"malformed write: {wrong}")
             continue
+        write = _clean(write)
         if problem := _problem(write, items, episode):
             problems.append(problem)
             continue
-        item = items.get(write.item or "") if write.operation == "update" else None
-        if write.operation == "update" and item is None:
-            problems.append(f"unknown id: {one_line(str(write.item))[:40]}, taken as an addition")
-        made.append(_candidate(write, item, context, episode))
-    return made, problems
+        write = by_place(write, [*(item.content for item in items.values()), *made], episode)
+        candidate = _candidate(write, context, episode)
+        item, remark = _revised(write, candidate, items)
+        made.append(replace(candidate, key=item.content.key) if item else candidate)
+        problems += [remark] if remark else []
+    return _one_snapshot(made, problems), problems
+
+
+def _clean(write: WriteAnswer) -> WriteAnswer:
+    """The write with its texts as one line of plain data each."""
+
+    def clean(text: str) -> str:
+        # Only the list of a place's contents may ask for members.
+        return one_line(neutralise(text)).replace("{members}", "members")
+
+    texts = {name: clean(getattr(write, name)) for name in ("subject", "aspect", "value", "text")}
+    lists = {name: [clean(one) for one in getattr(write, name)] for name in ("entities", "scope")}
+    return write.model_copy(update={**texts, **lists, "item": write.item and clean(write.item)})
 
 
 def _problem(write: WriteAnswer, items: Mapping[str, MemoryItem], episode: Episode) -> str:
     """Why a write cannot be used; empty if it can."""
-    if not _clean(write.text):
-        return f"{write.operation} without text: {one_line(str(write.item or write.subject))[:40]}"
-    said = " ; ".join((write.text, write.subject, write.value, *write.entities))
-    if tokens.count(said) > 2 * _MOST_TOKENS or tokens.count(_clean(write.text)) > _MOST_TOKENS:
-        return f"too long: {_clean(write.subject)[:40]}"
-    if stranger := episode.stranger(said, example.KINDS):
+    if not write.text:
+        return f"{write.operation} without text: {(write.item or write.subject)[:40]}"
+    if tokens.count(write.text) > _TEXT_TOKENS or tokens.count(write.value) > _TEXT_TOKENS:
+        return f"too long: {write.subject[:40]}"
+    if write.bank == Bank.TASK_STATE and write.status != Status.ACTIVE:
+        return f"a snapshot that does not hold: {write.subject[:40]}"
+    item = items.get(write.item or "") if write.operation == "update" else None
+    if item and item.content.key == _TASK:
+        return f"the task itself cannot be revised: {item.id}"
+    if stranger := episode.stranger(f"{write.text} ; {write.subject} ; {write.value}", example.KINDS):
         return f"never occurred: {stranger}"
     return ""
 
 
-def _candidate(
-    write: WriteAnswer, item: MemoryItem | None, context: DecisionContext, episode: Episode
-) -> CandidateWrite:
-    evidence = context.evidence
-    # An item keeps the role that it was given first.
-    bank = item.content.bank if item else Bank(write.bank)
-    subject, value, text = _clean(write.subject), _clean(write.value), _clean(write.text)
-    place = subject.lower()
-    lists = bank is Bank.REFERENCE and _clean(write.aspect).lower() == _CONTENTS and episode.entities(place) == (place,)
-    members = tuple(name for name in episode.entities(value) if name != place) if lists else ()
-    named = dict.fromkeys((*episode.entities(f"{text} {subject} {value}"), *_known(write.entities, episode)))
-    wanted = {need.topic for need in context.needs}
-    return CandidateWrite(
+def _candidate(write: WriteAnswer, context: DecisionContext, episode: Episode) -> CandidateWrite:
+    """The write as a new item."""
+    evidence, bank, status = context.evidence, Bank(write.bank), Status(write.status)
+    about = episode.term(write.subject) or write.subject.lower()
+    named = dict.fromkeys(episode.entities(" ; ".join((write.text, write.subject, write.value, *write.entities))))
+    value = shortened(write.value or write.text, _CUE_TOKENS)
+    candidate = CandidateWrite(
         bank=bank,
-        key=item.content.key if item else _key(write, bank, evidence.step),
-        text=f"{place}: {{members}}" if lists else text,
-        subject=f"{subject}: {value}" if bank is Bank.GOAL and value else subject or text,
-        value=value or text,
+        key=_key(write, about, evidence.step),
+        text=write.text,
+        subject=shortened(write.subject or write.text, _CUE_TOKENS),
+        value=value,
         step=evidence.step,
-        source="outcome" if bank is Bank.EPISODIC else "observation" if evidence.action else "goal",
-        entities=(place,) if lists else tuple(named),
-        members=members,
-        exclusive=lists,
-        cues=tuple(name for name in members if name.split(" ", 1)[0] in wanted),
-        scope=tuple(dict.fromkeys(filter(None, (_clean(topic).lower() for topic in write.scope[:_MOST_SCOPES])))),
-        status=Status(write.status),
+        source="outcome" if bank is Bank.EPISODIC else "goal" if evidence.action is None else "observation",
+        entities=tuple(named),
+        scope=_scope(write.scope, episode),
+        status=status,
         failed=evidence.failed,
     )
+    if bank is Bank.GOAL and write.value and write.subject:
+        return replace(candidate, subject=f"{candidate.subject}: {value}")
+    return _listing(candidate, write, about, context, episode) if bank is Bank.REFERENCE else candidate
 
 
-def _key(write: WriteAnswer, bank: Bank, step: int) -> str:
+def _listing(
+    candidate: CandidateWrite, write: WriteAnswer, about: str, context: DecisionContext, episode: Episode
+) -> CandidateWrite:
+    """A fact that lists things gets them as members: they can be told shortly, and leave it one by one."""
+    things = listed(write.value, episode)
+    if things is None:
+        return candidate
+    members = tuple(thing for thing in things if thing != about)
+    if write.aspect.lower() == CONTENTS and episode.entities(about) == (about,):
+        wanted = topics_of(context.goal) | context.topics | {need.topic for need in context.needs}
+        return replace(
+            candidate,
+            text=with_members(write.text, about, members, episode),
+            subject=about,
+            entities=(about,),
+            members=members,
+            exclusive=candidate.status is Status.ACTIVE,
+            cues=tuple(name for name in members if wanted & topics_of(name)),
+        )
+    if len(members) < 2:
+        return candidate
+    return replace(candidate, text=with_members(write.text, about, members, episode), members=members, cues=members)
+
+
+def _revised(
+    write: WriteAnswer, candidate: CandidateWrite, items: Mapping[str, MemoryItem]
+) -> tuple[MemoryItem | None, str]:
+    """The item that a write gives a new version, if any, and why it is not the one that was named."""
+    if write.operation == "add":
+        return None, ""
+    item = items.get(write.item or "")
+    if item is None:
+        return None, f"unknown id: {str(write.item)[:40]}, taken as an addition"
+    old = item.content
+    if old.bank is not candidate.bank:
+        return None, f"id of another bank: {item.id}, taken as an addition"
+    if old.bank is Bank.EPISODIC and candidate.status is Status.ACTIVE and old.key != candidate.key:
+        return None, f"events are not rewritten: {item.id}, taken as an addition"
+    if (old.exclusive or candidate.exclusive) and old.key != candidate.key:
+        return None, f"id of another place: {item.id}, taken as an addition"
+    return item, ""
+
+
+def _one_snapshot(made: Sequence[CandidateWrite], problems: list[str]) -> list[CandidateWrite]:
+    """The candidates with all that is said of the present situation in one: a later snapshot replaces an earlier."""
+    snapshots = [one for one in made if one.bank is Bank.TASK_STATE]
+    if not snapshots:
+        return list(made)
+    if len(snapshots) > 1:
+        problems.append(f"snapshots joined: {len(snapshots)}")
+    first, text = snapshots[0], " ".join(dict.fromkeys(one.text for one in snapshots))
+    joined = replace(
+        first,
+        text=text if text.lower().startswith("step ") else f"Step {first.step}: {text}",
+        value="; ".join(dict.fromkeys(one.value for one in snapshots)),
+        entities=tuple(dict.fromkeys(name for one in snapshots for name in one.entities)),
+    )
+    return [joined, *(one for one in made if one.bank is not Bank.TASK_STATE)]
+
+
+def _key(write: WriteAnswer, about: str, step: int) -> str:
     """What a new item is about: subject and aspect, of which there is one value; events and snapshots are their own."""
-    if bank is Bank.TASK_STATE:
+    if write.bank == Bank.TASK_STATE:
         return f"snapshot {step}"
-    if bank is Bank.EPISODIC:
-        return _clean(write.text).lower()
-    return f"{_clean(write.subject)} | {_clean(write.aspect)}".lower()
+    if write.bank == Bank.EPISODIC:
+        return write.text.lower()
+    return f"{write.bank}: {about} | {write.aspect.lower()}"
 
 
-def _known(names: Sequence[str], episode: Episode) -> list[str]:
-    return [name for name in (_clean(name).lower() for name in names) if episode.entities(name) == (name,)]
-
-
-def _clean(text: str) -> str:
-    """Text of a model as one line of plain data; it lists no members."""
-    return one_line(neutralise(text)).replace("{members}", "members")
+def _scope(names: Sequence[str], episode: Episode) -> tuple[str, ...]:
+    """Topics that an item is for: terms of the episode, and single words, as a verb need not have occurred before."""
+    told = [name.lower() for name in names[:_MOST_SCOPES] if not episode.stranger(name, example.KINDS)]
+    topics = chain.from_iterable([term] if (term := episode.term(name)) else name.split() for name in told)
+    return tuple(dict.fromkeys(topics))[:_MOST_SCOPES]

@@ -11,7 +11,7 @@ from memarbiter.items import MemoryItem
 from memarbiter.protocol import Task
 from memarbiter.writing.llm.candidates import candidates, task_write
 from memarbiter.writing.llm.question import Material, Question
-from memarbiter.writing.llm.schema import BothQuestion, StateAnswer, checked
+from memarbiter.writing.llm.schema import BothQuestion
 from memarbiter.writing.llm.track import Track
 from memarbiter.writing.llm.writer import item_lines
 
@@ -19,8 +19,8 @@ from memarbiter.writing.llm.writer import item_lines
 class LLMFormation:
     """A :class:`~memarbiter.formation.Formation` by one question for each step.
 
-    It differs from the paper's two questions in what the writes are made from: the model reads the state that it has just
-    written itself, not one that was checked and put in order in between.
+    It differs from the paper's two questions in what the writes are made from: the model reads the state that it has
+    just written itself, not one that was checked and put in order in between.
 
     Args:
         model: Who is asked.
@@ -38,14 +38,12 @@ class LLMFormation:
     async def form(self, evidence: Evidence, known: Sequence[MemoryItem]) -> Formed:
         """Context and candidates; the last context and no candidates if the answer is unusable."""
         track = self._track
-        goal = track.task.goal
-        material = Material(track.task.id, goal, evidence, items=item_lines(known), history=tuple(track.history))
+        goal, history = track.task.goal, track.before(evidence.step)
+        material = Material(track.task.id, goal, evidence, items=item_lines(known), history=history)
         answer, problems = await self._question.ask(material)
         track.tell(evidence)
-        state, wrong = checked(StateAnswer, answer.get("state")) if answer else (None, "")
-        context, more = track.context(evidence, state)
+        context, wrong = track.parsed(evidence, answer)
         made, unusable = candidates(answer["writes"], context, known, track.episode) if answer else ([], [])
-        told = [f"malformed state: {wrong}"] if wrong else []
-        first = [] if evidence.action else [task_write(goal, evidence.step)]
-        every = tuple(f"parse_and_write: {problem}" for problem in (*problems, *told, *more, *unusable))
+        first = [task_write(goal, evidence.step)] if evidence.action is None else []
+        every = tuple(f"parse_and_write: {problem}" for problem in (*problems, *wrong, *unusable))
         return Formed(context, (*first, *made), every)

@@ -6,7 +6,7 @@ from memarbiter.chat import ChatModel
 from memarbiter.context import Evidence, Parsed
 from memarbiter.protocol import Task
 from memarbiter.writing.llm.question import Material, Question
-from memarbiter.writing.llm.schema import StateAnswer, StateQuestion, checked
+from memarbiter.writing.llm.schema import StateQuestion
 from memarbiter.writing.llm.track import Track
 
 
@@ -29,11 +29,8 @@ class LLMStateParser:
     async def parse(self, evidence: Evidence) -> Parsed:
         """The decision context after the evidence; the last one, brought up to date, if the answer is unusable."""
         track = self._track
-        material = Material(track.task.id, track.task.goal, evidence, history=tuple(track.history))
+        material = Material(track.task.id, track.task.goal, evidence, history=track.before(evidence.step))
         answer, problems = await self._question.ask(material)
-        # Only now: a question that fails is asked again with the same history.
         track.tell(evidence)
-        state, wrong = checked(StateAnswer, answer.get("state")) if answer else (None, "")
-        context, more = track.context(evidence, state)
-        told = [f"malformed state: {wrong}"] if wrong else []
-        return Parsed(context, tuple(f"parse: {problem}" for problem in (*problems, *told, *more)))
+        context, wrong = track.parsed(evidence, answer)
+        return Parsed(context, tuple(f"parse: {problem}" for problem in (*problems, *wrong)))

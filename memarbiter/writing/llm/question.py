@@ -18,12 +18,19 @@ from memarbiter.quoting import neutralise, one_line
 from memarbiter.writing.llm import example
 from memarbiter.writing.llm.schema import find, json_schema
 
-PROMPTS = Path(__file__).parent / "prompts"
+_PROMPTS = Path(__file__).parent / "prompts"
 
-#: Of the room that is left, the part for the memory's items where the history needs room as well.
+#: Tokens that must be left beside the instructions, for the evidence and something to read it with.
+_LEAST_ROOM = 400
+#: Of that room, the most for goal, action and state each, and for the observation; the rest is the frame's, the
+#: memory's and the history's.
+_SHORT_SHARE, _OBSERVATION_SHARE = 0.1, 0.4
+#: Of what is left then, the part for the memory's items where the history needs room as well.
 _ITEMS_SHARE = 0.6
-#: Of all tokens, the most for the observation, and for goal and state.
-_OBSERVATION_SHARE, _HEAD_SHARE = 0.3, 0.1
+#: Of that, the most for one line, but not less than these tokens: a long one may not push out all others.
+_LINE_SHARE, _LEAST_LINE = 0.25, 80
+#: Room for the mark of a cut.
+_MARK_TOKENS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class Question:
         repairs: Further questions after an answer that cannot be read.
 
     Raises:
-        ValueError: If the instructions alone leave no room within ``input_tokens``, or ``repairs`` is negative.
+        ValueError: If ``input_tokens`` leaves too little room beside the instructions, or ``repairs`` is negative.
     """
 
     def __init__(
@@ -57,26 +64,27 @@ class Question:
     ) -> None:
         self._model = model
         self._purpose = purpose
-        self._shape = shape
-        self._limit = input_tokens
+        self._fields = list(shape.model_fields)
+        self._schema = json_schema(shape)
         self._repairs = repairs
         self._system = _template(f"{purpose}_system.j2").render(example=_example()).strip()
-        needed = 2 * tokens.count(self._system)
+        needed = tokens.count(self._system) + _LEAST_ROOM
         if input_tokens < needed:
             raise ValueError(
-                f"input_tokens must be at least {needed} to hold instructions and evidence, not {input_tokens}"
+                f"input_tokens must be at least {needed} to hold instructions and evidence of a {purpose} question, "
+                f"not {input_tokens}"
             )
         if repairs < 0:
             raise ValueError(f"repairs must be 0 or more, not {repairs}")
+        self._room = input_tokens - tokens.count(self._system)
 
     async def ask(self, material: Material) -> tuple[dict[str, Any], list[str]]:
         """The answer's object (empty if none could be read) and what was wrong, each with a name before a colon."""
-        schema = json_schema(self._shape)
         messages, problems = self.messages(material), list[str]()
         for attempt in range(1, self._repairs + 2):
-            call = ModelCall(messages, material.task_id, material.evidence.step, attempt, self._purpose, schema)
+            call = ModelCall(messages, material.task_id, material.evidence.step, attempt, self._purpose, self._schema)
             reply = await self._model.reply(call)
-            found, remarks = find(reply.text, list(self._shape.model_fields))
+            found, remarks = find(reply.text, self._fields)
             problems += remarks
             if found:
                 return found, problems
@@ -84,57 +92,59 @@ class Question:
             problems.append(f"unusable answer: {problem}")
             if reply.outcome is Outcome.CONTEXT_OVERFLOW:
                 break
-            again = _template("repair.j2").render(problem=problem)
-            messages = [*messages[:-1], Message("user", f"{self.messages(material)[-1].content}\n\n{again}")]
+            messages = self.messages(material, _template("repair.j2").render(problem=problem))
         return {}, problems
 
-    def messages(self, material: Material) -> list[Message]:
-        """The two messages of the question, within the limit."""
-        room = self._limit - tokens.count(self._system)
-        bare = Material(
-            material.task_id,
-            tokens.truncate(one_line(neutralise(material.goal)), int(self._limit * _HEAD_SHARE)),
-            Evidence(
-                material.evidence.step,
-                material.evidence.action and tokens.truncate(one_line(neutralise(material.evidence.action)), 100),
-                tokens.truncate(neutralise(material.evidence.observation), int(self._limit * _OBSERVATION_SHARE)),
-                material.evidence.failed,
-            ),
-            tokens.truncate(neutralise(material.state), int(self._limit * _HEAD_SHARE)),
-        )
-        left = room - tokens.count(_user(bare, [], []))
-        share = _ITEMS_SHARE if material.history else 1.0
-        items = newest_that_fit(material.items, int(left * share))
+    def messages(self, material: Material, note: str = "") -> list[Message]:
+        """The two messages of the question, within the limit; a note stands after the evidence."""
+        bare = self._cut(material)
+        left = self._room - tokens.count(_user(bare, note=note))
+        items = newest_that_fit(material.items, int(left * (_ITEMS_SHARE if material.history else 1.0)))
         history = newest_that_fit(material.history, left - _size(items))
-        while tokens.count(user := _user(bare, items, history)) > room and (items or history):
+        while tokens.count(user := _user(bare, items, history, note)) > self._room and (items or history):
             # Counted together, lines can take a little more than counted alone.
             history, items = (history[1:], items) if history else ([], items[1:])
         return [Message("system", self._system), Message("user", user)]
 
+    def _cut(self, material: Material) -> Material:
+        """Goal, evidence and state as data, shortened where they are too long."""
+        short, long = int(self._room * _SHORT_SHARE), int(self._room * _OBSERVATION_SHARE)
+        evidence = material.evidence
+        told = Evidence(
+            evidence.step,
+            None if evidence.action is None else shortened(one_line(neutralise(evidence.action)), short),
+            shortened(neutralise(evidence.observation), long),
+            evidence.failed,
+        )
+        goal = shortened(one_line(neutralise(material.goal)), short)
+        return Material(material.task_id, goal, told, shortened(neutralise(material.state), short))
+
 
 def newest_that_fit(lines: Sequence[str], room: int) -> list[str]:
-    """The last lines, as data, as many as ``room`` tokens hold; one that is too long alone is left out."""
+    """The last lines, as data, as many as ``room`` tokens hold; a line that would take much of it is shortened."""
     kept: list[str] = []
+    longest = max(int(room * _LINE_SHARE), _LEAST_LINE)
     for line in reversed(lines):
-        quoted = one_line(neutralise(line))
-        size = tokens.count(quoted) + 1
-        if size > room:
+        quoted = shortened(one_line(neutralise(line)), longest)
+        room -= tokens.count(quoted) + 1
+        if room < 0:
             break
-        room -= size
         kept.append(quoted)
     return kept[::-1]
 
 
-def prompts_sha256_parts() -> list[Path]:
-    """The template files, in a fixed order."""
-    return sorted(PROMPTS.glob("*.j2"))
+def shortened(text: str, limit: int) -> str:
+    """The text if it has at most ``limit`` tokens, else its beginning with a mark where it was cut."""
+    if tokens.count(text) <= limit:
+        return text
+    return f"{tokens.truncate(text, max(limit - _MARK_TOKENS, 0)).rstrip()} ..."
 
 
 def _size(lines: Sequence[str]) -> int:
     return sum(tokens.count(line) + 1 for line in lines)
 
 
-def _user(material: Material, items: Sequence[str], history: Sequence[str]) -> str:
+def _user(material: Material, items: Sequence[str] = (), history: Sequence[str] = (), note: str = "") -> str:
     evidence = material.evidence
     text = _template("user.j2").render(
         goal=material.goal,
@@ -145,6 +155,7 @@ def _user(material: Material, items: Sequence[str], history: Sequence[str]) -> s
         action=evidence.action,
         failed=evidence.failed,
         observation=evidence.observation,
+        note=note,
     )
     return text.strip()
 
@@ -163,6 +174,6 @@ def _example() -> dict[str, str]:
 def _template(name: str) -> jinja2.Template:
     # The prompts are plain text: escaping for HTML would change what the model reads.
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PROMPTS), undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True
+        loader=jinja2.FileSystemLoader(_PROMPTS), undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True
     )
     return environment.get_template(name)

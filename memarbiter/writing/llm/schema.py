@@ -75,7 +75,11 @@ class BothQuestion(_Answer):
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
-_BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu])')
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+_LIST = re.compile(r'"writes"\s*:\s*\[\s*')
+_STATE = re.compile(r'"state"\s*:\s*')
+_COMMA = re.compile(r"\s*,\s*")
+_DECODER = json.JSONDecoder(strict=False)
 _MOST_OBJECTS = 50
 
 
@@ -96,49 +100,64 @@ def find(text: str, names: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     """The first complete JSON object of an answer that has all the named fields, and what had to be done to find it.
 
     Fences and prose around it do not matter; nor do braces in them. Further objects are left out. A backslash that
-    escapes nothing is taken for itself. Of a ``writes`` list that was cut off, the complete entries are taken.
+    escapes nothing is taken for itself. Where there is no such object, because the answer was cut off or put into
+    another one, the whole entries of a ``writes`` list are taken, and the state before it if that is whole.
 
     Returns:
         The object (empty if there is none) and the remarks, each with a name before a colon.
     """
-    remarks = []
-    candidates = [(text, "")] + ([(_BAD_ESCAPE.sub(r"\\\\", text), "bad escape mended")] if "\\" in text else [])
-    for attempt, remark in candidates:
+    mended = _ESCAPE.sub(lambda escape: escape[0] if len(escape[0]) > 1 else r"\\", text)
+    for attempt in (text, mended) if mended != text else (text,):
         found = [one for one in _objects(attempt) if all(name in one for name in names)]
         if found:
-            remarks += [remark] if remark else []
+            remarks = ["mended: a backslash that escapes nothing"] if attempt is not text else []
             remarks += [f"further objects left out: {len(found) - 1}"] if len(found) > 1 else []
             return found[0], remarks
-    if "writes" in names and (cut := _complete_parts(text)) is not None:
-        return cut, [f"cut off: {len(cut['writes'])} complete writes kept"]
-    return {}, []
+    parts = _whole_parts(mended) if "writes" in names else {}
+    return parts, [f"incomplete answer: {len(parts['writes'])} whole writes kept"] if parts else []
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """The outermost JSON objects in a text, in their order."""
-    decoder = json.JSONDecoder(strict=False)
     at = text.find("{")
     for _ in range(_MOST_OBJECTS):
         if at < 0:
             return
-        try:
-            found, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            if isinstance(found, dict):
-                yield found
+        found, end = _decoded(text, at)
+        if found is not None:
+            yield found
         at = text.find("{", end)
 
 
-def _complete_parts(text: str) -> dict[str, Any] | None:
-    """Of an answer that was cut off: its state if that is whole, and the whole ones of its writes; None without writes."""
-    start = re.search(r'"writes"\s*:\s*\[', text)
+def _whole_parts(text: str) -> dict[str, Any]:
+    """What is whole in an answer that is not: entries of its writes, and its state; empty if nothing is."""
+    start = _LIST.search(text)
     if start is None:
-        return None
-    state = re.search(r'"state"\s*:\s*', text)
-    whole = next(_objects(text[state.end() : start.start()]), None) if state else None
-    return {"writes": list(_objects(text[start.end() :])), **({"state": whole} if whole else {})}
+        return {}
+    label = _STATE.search(text, 0, start.start())
+    state = _decoded(text, label.end())[0] if label else None
+    writes = list(_entries(text, start.end()))
+    if state is None:
+        return {"writes": writes} if writes else {}
+    return {"state": state, "writes": writes}
+
+
+def _entries(text: str, at: int) -> Iterator[dict[str, Any]]:
+    """The objects of a list whose first entry begins at ``at``, up to the first one that is not whole."""
+    found, end = _decoded(text, at)
+    while found is not None:
+        yield found
+        comma = _COMMA.match(text, end)
+        found, end = _decoded(text, comma.end()) if comma else (None, end)
+
+
+def _decoded(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    """The JSON object that begins at ``at``, None if none does, and where to look on."""
+    try:
+        found, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, at + 1
+    return (found, end) if isinstance(found, dict) else (None, end)
 
 
 def checked(shape: type[Shape], value: Any) -> tuple[Shape | None, str]:

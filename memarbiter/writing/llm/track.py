@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from memarbiter import tokens
 from memarbiter.context import DecisionContext, Evidence, Need
@@ -11,7 +12,7 @@ from memarbiter.protocol import Task
 from memarbiter.quoting import neutralise, one_line
 from memarbiter.writing.llm import example
 from memarbiter.writing.llm.grounding import Episode
-from memarbiter.writing.llm.schema import StateAnswer
+from memarbiter.writing.llm.schema import NeedAnswer, StateAnswer, checked
 
 _MOST_SUBGOALS, _MOST_NAMES = 12, 24
 _SUBGOAL_TOKENS = 40
@@ -23,24 +24,33 @@ class Track:
     Attributes:
         task: The task that is played.
         episode: Words and entities that have occurred.
-        history: One line for the first observation and for each step, oldest first.
     """
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.episode = Episode(task.goal)
-        self.history: list[str] = []
+        self._lines: dict[int, str] = {}
         self._failed_at: int | None = None
         self._last: DecisionContext | None = None
 
+    def before(self, step: int) -> tuple[str, ...]:
+        """One line for the first observation and for each step up to this one, oldest first."""
+        return tuple(line for number, line in self._lines.items() if number < step)
+
     def tell(self, evidence: Evidence) -> None:
-        """Take in new evidence."""
+        """Take in new evidence; to be told the same again changes nothing."""
         self.episode.tell(f"{evidence.action or ''} {evidence.observation}")
         if evidence.failed:
             self._failed_at = evidence.step
         outcome = one_line(evidence.observation)
-        told = f"{evidence.action} -> {outcome}" if evidence.action else outcome
-        self.history.append(f"Step {evidence.step}: {told}")
+        told = outcome if evidence.action is None else f"{evidence.action} -> {outcome}"
+        self._lines[evidence.step] = f"Step {evidence.step}: {told}"
+
+    def parsed(self, evidence: Evidence, answer: Mapping[str, Any]) -> tuple[DecisionContext, list[str]]:
+        """The decision context from a model's answer, which may be empty, and what of it could not be used."""
+        state, wrong = checked(StateAnswer, answer.get("state")) if answer else (None, "")
+        context, problems = self.context(evidence, state)
+        return context, [f"malformed state: {wrong}", *problems] if wrong else problems
 
     def context(self, evidence: Evidence, state: StateAnswer | None) -> tuple[DecisionContext, list[str]]:
         """The decision context, and what of the state could not be used.
@@ -62,23 +72,15 @@ class Track:
             problems.append("state without a subgoal: the last one is kept")
             return None
         subgoal = ahead[0] if ahead else done[-1]
-        topics = {topic.lower().strip() for topic in state.topics[:_MOST_NAMES]}
-        spoken = self.episode.topics(subgoal)
-        named = frozenset(name.lower().strip() for name in state.entities[:_MOST_NAMES] if self.episode.known(name))
         return DecisionContext(
             goal=self.task.goal,
             evidence=evidence,
             subgoal=subgoal,
             stage=len(done),
             progress=len(done) / (len(done) + len(ahead)),
-            topics=frozenset(topic for topic in topics if self.episode.known(topic) or topic in subgoal.lower())
-            or spoken,
-            entities=self._here(evidence) | named,
-            needs=tuple(
-                Need(need.topic.lower().strip(), unresolved=not need.found)
-                for need in state.needs[:_MOST_NAMES]
-                if self.episode.known(need.topic)
-            ),
+            topics=self._topics(state.topics, subgoal) or self.episode.topics(subgoal),
+            entities=self._here(evidence) | self._terms(state.entities),
+            needs=self._needs(state.needs),
             steps_since_failure=None,
         )
 
@@ -91,6 +93,20 @@ class Track:
             elif text:
                 kept.append(text)
         return kept
+
+    def _topics(self, names: Iterable[str], subgoal: str) -> frozenset[str]:
+        # The verb of a subgoal need not have occurred before.
+        spoken = frozenset(word.lower().strip() for word in names) & frozenset(subgoal.lower().rstrip(".").split())
+        return self._terms(names) | spoken
+
+    def _terms(self, names: Iterable[str]) -> frozenset[str]:
+        return frozenset(filter(None, (self.episode.term(name) for name in list(names)[:_MOST_NAMES])))
+
+    def _needs(self, answers: Iterable[NeedAnswer]) -> tuple[Need, ...]:
+        told = ((self.episode.term(answer.topic), answer.found) for answer in list(answers)[:_MOST_NAMES])
+        # Of one topic there is one need; the last word on it counts.
+        found = {topic: known for topic, known in told if topic}
+        return tuple(Need(topic, unresolved=not known) for topic, known in found.items())
 
     def _initial(self, evidence: Evidence) -> DecisionContext:
         goal = self.task.goal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memarbiter.bands import full_form
 from memarbiter.chat import ChatModel
 from memarbiter.context import DecisionContext, Written
 from memarbiter.items import MemoryItem
@@ -19,7 +20,7 @@ class LLMWriter:
 
     Args:
         model: Who is asked.
-        input_tokens: Most o200k_base tokens of a question; the items that were written longest ago give way.
+        input_tokens: Most o200k_base tokens of a question; the items that were written longest ago give way first.
         repairs: Further questions after an answer that cannot be read.
     """
 
@@ -38,7 +39,7 @@ class LLMWriter:
         answer, problems = await self._question.ask(material)
         self._episode.tell(f"{evidence.action or ''} {evidence.observation}")
         made, wrong = candidates(answer["writes"], context, known, self._episode) if answer else ([], [])
-        first = [] if evidence.action else [task_write(self._task.goal, evidence.step)]
+        first = [task_write(self._task.goal, evidence.step)] if evidence.action is None else []
         return Written((*first, *made), tuple(f"write: {problem}" for problem in (*problems, *wrong)))
 
 
@@ -55,10 +56,6 @@ def state_lines(context: DecisionContext) -> str:
 
 
 def item_lines(known: Sequence[MemoryItem]) -> list[str]:
-    """The items that still hold, with their ids, least recently written first."""
+    """The items that still hold, each with its id in front of its full form, least recently written first."""
     active = sorted((item for item in known if item.active), key=lambda item: item.latest)
-    return [f"[{item.id}] {item.content.text.replace('{members}', _members(item))}" for item in active]
-
-
-def _members(item: MemoryItem) -> str:
-    return ", ".join(item.content.members) or "nothing"
+    return [f"[{item.id}] {full_form(item)}" for item in active]
