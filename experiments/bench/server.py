@@ -22,7 +22,7 @@ from experiments.models.reader import Reader
 from memarbiter import tokens
 from memarbiter.chat import Message, ModelCall
 
-MODEL = "Qwen/Qwen3.6-27B-FP8"
+MODEL = "simulated"
 LOAD_PATH = "/v1/load"
 
 _LOST = "Thought: I cannot read this.\nAction: look"

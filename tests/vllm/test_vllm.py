@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -46,7 +47,7 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "seed": 42,
         "host": "127.0.0.1",
         "port": port,
-        "structured-outputs-config": '{"disable_any_whitespace": true}',
+        "structured-outputs-config": '{"backend": "xgrammar", "disable_any_whitespace": true}',
     }
     arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
     command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--enforce-eager", *arguments]
@@ -57,7 +58,8 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         _wait(server, f"http://127.0.0.1:{port}/health", folder / "server.log")
         yield f"http://127.0.0.1:{port}/v1"
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGTERM)
         server.wait(60)
         log.close()
 
@@ -82,6 +84,7 @@ def test_an_episode_with_the_paper_s_settings(base_url: str, tmp_path: Path) -> 
         "model.window=16384",
         # The random model keeps to no form of its own accord.
         "model.structured_actions=true",
+        "model.answer_tokens.act=1000",
         "env.tasks=1",
         "agent.step_limit=3",
         f"out={run}",

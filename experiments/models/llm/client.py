@@ -91,7 +91,7 @@ class OpenAIModel:
         self.parameters: dict[str, Any] = _plain(parameters)
         self.answer_tokens = dict(answer_tokens)
         self.structured_outputs = structured_outputs
-        self.probe_timeout_s = probe_timeout_s
+        self._probe_timeout_s = probe_timeout_s
         self.server = server
         self.rate = rate
         self.max_concurrency = max_concurrency
@@ -131,7 +131,8 @@ class OpenAIModel:
         reply, outcome = ModelReply("", outcome=Outcome.EMPTY), ""
         try:
             if response is None:
-                response = await self._asked(body, failures)
+                limit = self._probe_timeout_s if call.purpose == "probe" else self._call_timeout_s
+                response = await self._asked(body, failures, limit)
             reply = _with(answer.read(response), failures)
             outcome = str(reply.outcome)
         except ContextOverflow:
@@ -158,8 +159,8 @@ class OpenAIModel:
         except (openai.APIError, ValueError):
             return None
 
-    async def _asked(self, body: dict[str, Any], failures: list[str]) -> dict[str, Any]:
-        """The server's answer; the names of failed attempts go into ``failures``."""
+    async def _asked(self, body: dict[str, Any], failures: list[str], limit_s: float) -> dict[str, Any]:
+        """The server's answer within ``limit_s``; the names of failed attempts go into ``failures``."""
         last: list[BaseException | None] = [None]
 
         def note(state: tenacity.RetryCallState) -> None:
@@ -177,14 +178,12 @@ class OpenAIModel:
             reraise=True,
         )
         try:
-            async with asyncio.timeout(self._call_timeout_s):
+            async with asyncio.timeout(limit_s):
                 answered: dict[str, Any] = await attempts(self._attempt, body)
                 return answered
         except TimeoutError:
             told = ", ".join(f"{failures.count(name)} x {name}" for name in dict.fromkeys(failures)) or "no answer"
-            raise ModelUnavailable(
-                f"{self._where} gave no answer within {self._call_timeout_s:g} s ({told}{said()})"
-            ) from None
+            raise ModelUnavailable(f"{self._where} gave no answer within {limit_s:g} s ({told}{said()})") from None
 
     async def _attempt(self, body: dict[str, Any]) -> dict[str, Any]:
         # All other fields travel as they are: what the server knows of them matters, not what the library knows.

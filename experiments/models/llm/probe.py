@@ -18,7 +18,7 @@ from rich.console import Console
 
 from experiments.agent import render
 from experiments.models.llm.client import OpenAIModel, own_tokens
-from experiments.models.llm.faults import ModelError, ModelUnusable
+from experiments.models.llm.faults import ModelUnavailable, ModelUnusable
 from experiments.models.llm.servers import running
 from experiments.settings import Settings
 from memarbiter.chat import Message, ModelCall, ModelReply, Outcome
@@ -180,17 +180,11 @@ def _entry(model: OpenAIModel, listed: Any) -> Mapping[str, Any]:
 
 
 async def _ask(model: OpenAIModel, call: ModelCall) -> ModelReply:
-    """One answer; a server that is not there is told after a short while already."""
+    """One answer."""
     try:
-        return await asyncio.wait_for(model.reply(call), model.probe_timeout_s)
-    except (ModelError, TimeoutError) as error:
-        if isinstance(error, ModelUnusable):
-            raise
-        why = str(error) or f"no answer within {model.probe_timeout_s:g} s"
-        raise ModelUnusable(
-            f"{model.name} cannot be asked at {model.base_url} ({why}); start its server (`make serve`), or name "
-            "another with model.base_url"
-        ) from None
+        return await model.reply(call)
+    except ModelUnavailable as error:
+        raise ModelUnusable(f"{error}; start its server (`make serve`), or name another with model.base_url") from None
 
 
 async def _structured(model: OpenAIModel) -> str:

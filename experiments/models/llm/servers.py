@@ -29,7 +29,9 @@ _LOOK_AGAIN_S = 0.2
 class Server(Protocol):
     """Something that serves a model."""
 
-    automatic: bool
+    @property
+    def automatic(self) -> bool:
+        """Whether a run starts it by itself."""
 
     def command(self, host: str, port: int) -> list[str]:
         """The program that serves at this address, with its arguments.

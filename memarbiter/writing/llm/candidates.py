@@ -73,7 +73,8 @@ def _clean(write: WriteAnswer) -> WriteAnswer:
 
     texts = {name: clean(getattr(write, name)) for name in ("subject", "aspect", "value", "text")}
     lists = {name: [clean(one) for one in getattr(write, name)] for name in ("entities", "scope")}
-    return write.model_copy(update={**texts, **lists, "item": write.item and clean(write.item)})
+    # The prompt shows an id in brackets.
+    return write.model_copy(update={**texts, **lists, "item": write.item and clean(write.item).strip("[] ")})
 
 
 def _problem(write: WriteAnswer, items: Mapping[str, MemoryItem], episode: Episode) -> str:

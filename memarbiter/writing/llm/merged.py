@@ -39,7 +39,7 @@ class LLMFormation:
         """Context and candidates; the last context and no candidates if the answer is unusable."""
         track = self._track
         goal, history = track.task.goal, track.before(evidence.step)
-        material = Material(track.task.id, goal, evidence, items=item_lines(known), history=history)
+        material = Material(track.task.id, goal, evidence, track.state, item_lines(known), history)
         answer, problems = await self._question.ask(material)
         track.tell(evidence)
         context, wrong = track.parsed(evidence, answer)

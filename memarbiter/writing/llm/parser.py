@@ -29,7 +29,8 @@ class LLMStateParser:
     async def parse(self, evidence: Evidence) -> Parsed:
         """The decision context after the evidence; the last one, brought up to date, if the answer is unusable."""
         track = self._track
-        material = Material(track.task.id, track.task.goal, evidence, history=track.before(evidence.step))
+        history = track.before(evidence.step)
+        material = Material(track.task.id, track.task.goal, evidence, track.state, history=history)
         answer, problems = await self._question.ask(material)
         track.tell(evidence)
         context, wrong = track.parsed(evidence, answer)

@@ -32,6 +32,13 @@ class Track:
         self._lines: dict[int, str] = {}
         self._failed_at: int | None = None
         self._last: DecisionContext | None = None
+        self._plan: tuple[list[str], list[str]] = ([], [])
+
+    @property
+    def state(self) -> str:
+        """The subgoals of the last usable state, in words; empty before there was one."""
+        told = zip(("Completed", "Open"), self._plan, strict=True)
+        return "\n".join(f"{word}: {' '.join(subgoals)}" for word, subgoals in told if subgoals)
 
     def before(self, step: int) -> tuple[str, ...]:
         """One line for the first observation and for each step up to this one, oldest first."""
@@ -71,6 +78,7 @@ class Track:
         if not done and not ahead:
             problems.append("state without a subgoal: the last one is kept")
             return None
+        self._plan = (done, ahead)
         subgoal = ahead[0] if ahead else done[-1]
         return DecisionContext(
             goal=self.task.goal,
