@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import hydra
@@ -188,12 +189,14 @@ def _calls(plans: Sequence[Plan], tallies: Sequence[Tally]) -> Table:
         "tokens of prompts and answers as the server counts them, of prompts (own) as we do; "
         "attempts that failed; answers without text; answers cut at their limit"
     )
-    table = Table("method", "budget", "purpose", *columns, box=box.SIMPLE_HEAD, caption=caption, caption_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1), caption=caption, caption_justify="left")
+    for name in ("run", "purpose"):
+        table.add_column(name, overflow="fold")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
     for plan, tally in zip(plans, tallies, strict=True):
-        condition = plan.settings.condition
         for purpose, used in sorted(tally.usage.items()):
-            budget = "-" if condition.budget is None else str(condition.budget)
-            table.add_row(condition.method, budget, purpose, *_counts(used))
+            table.add_row(Path(plan.settings.out).name, purpose, *_counts(used))
     return table
 
 

@@ -62,21 +62,18 @@ def model_servers(runs: Sequence[Settings], console: Console) -> Iterator[list[d
         for key, model in known.items():
             for warning in warnings(model, facts[key]):
                 console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-        told = []
         for settings, by_role in zip(runs, configs, strict=True):
             for role, config in by_role.items():
                 check_fit(settings, role, known[repr(config)], facts[repr(config)])
-            told.append({role: facts[repr(config)] for role, config in by_role.items()})
-        for method in sorted(
-            {s.method.name for s, roles in zip(runs, configs, strict=True) if roles and not s.method.budgeted}
-        ):
+        if known and (unlimited := sorted({run.method.name for run in runs if not run.method.budgeted})):
             console.print(
-                f"note: {method} has no budget; an episode whose prompt outgrows the window ends as 'context_overflow'",
+                f"note: {' and '.join(unlimited)} know no budget; an episode whose prompt outgrows the model's window "
+                "ends as 'context_overflow'",
                 markup=False,
                 highlight=False,
                 soft_wrap=True,
             )
-        yield told
+        yield [{role: facts[repr(config)] for role, config in by_role.items()} for by_role in configs]
 
 
 async def probe(model: OpenAIModel) -> Facts:
