@@ -171,8 +171,9 @@ class Settings(_Settings):
             raise SettingsError(_explained(error)) from error
         if settings.method.lacks_model:
             raise SettingsError(
-                f"parser, writer or formation ask a language model, and model={settings.model_label} brings none: choose "
-                "one that does (qwen3_6_27b, gpt_5_4, local_cpu), or name the memory's own with +llm@memory_model=local_cpu"
+                f"parser, writer or formation ask a language model, and model={settings.model_label} brings none: "
+                "choose one that does (qwen3_6_27b, gpt_5_4, local_cpu), or name the memory's own with "
+                "+llm@memory_model=local_cpu"
             )
         folder = given or Path("runs", *run_name(settings))
         return settings.model_copy(update={"out": str(Path(folder).expanduser().absolute())})

@@ -1,7 +1,8 @@
 """ALFWorld's own text engine (textworld's PDDL environment) without repeated work.
 
 The rules, the planner library and the text grammar are textworld's, and every answer is word for word that of
-the stock class (a test compares them). Two things are not done again and again:
+the stock class (a test compares them). Some things are not done again and again (more in
+:mod:`experiments.envs.shortcuts`):
 
 - The text of a command depends only on its arguments, so it is derived once, not for every admissible
   command of every step.
@@ -22,6 +23,8 @@ from textworld.core import GameState
 from textworld.envs.pddl import PddlEnv
 from textworld.envs.pddl import logic as pddl_logic
 
+from experiments.envs import shortcuts
+
 
 class _RestartableState(pddl_logic.PddlState):
     """A PDDL state that can go back to its beginning."""
@@ -40,9 +43,13 @@ class _RestartableState(pddl_logic.PddlState):
 
 
 class AlfredEngine(PddlEnv):
-    """Plays ``game.tw-pddl`` files. One per process: textworld's parsers and planner are not thread-safe."""
+    """Plays ``game.tw-pddl`` files.
+
+    Textworld's parsers and planner are not thread-safe: all engines of a process have to be in one thread.
+    """
 
     def __init__(self) -> None:
+        shortcuts.install()
         super().__init__(textworld.EnvInfos(won=True, admissible_commands=True))
         self._commands: dict[tuple[str, ...], str] = {}
 

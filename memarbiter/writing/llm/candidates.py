@@ -98,13 +98,12 @@ def _candidate(write: WriteAnswer, context: DecisionContext, episode: Episode) -
     evidence, bank, status = context.evidence, Bank(write.bank), Status(write.status)
     about = episode.term(write.subject) or write.subject.lower()
     named = dict.fromkeys(episode.entities(" ; ".join((write.text, write.subject, write.value, *write.entities))))
-    value = shortened(write.value or write.text, _CUE_TOKENS)
     candidate = CandidateWrite(
         bank=bank,
         key=_key(write, about, evidence.step),
         text=write.text,
         subject=shortened(write.subject or write.text, _CUE_TOKENS),
-        value=value,
+        value=shortened(write.value or write.text, _CUE_TOKENS),
         step=evidence.step,
         source="outcome" if bank is Bank.EPISODIC else "goal" if evidence.action is None else "observation",
         entities=tuple(named),
@@ -112,8 +111,13 @@ def _candidate(write: WriteAnswer, context: DecisionContext, episode: Episode) -
         status=status,
         failed=evidence.failed,
     )
-    if bank is Bank.GOAL and write.value and write.subject:
-        return replace(candidate, subject=f"{candidate.subject}: {value}")
+    if bank is Bank.GOAL:
+        # A stage is told in one short sentence already: its ambient form has nothing to leave out.
+        return replace(candidate, subject=shortened(write.text, _CUE_TOKENS))
+    if bank is Bank.EPISODIC:
+        # An event serves the subgoal under which it happened.
+        verb = (evidence.action or "").split()[:1]
+        return replace(candidate, scope=tuple(dict.fromkeys((*candidate.scope, *verb, *sorted(context.topics)))))
     return _listing(candidate, write, about, context, episode) if bank is Bank.REFERENCE else candidate
 
 
@@ -125,8 +129,9 @@ def _listing(
     if things is None:
         return candidate
     members = tuple(thing for thing in things if thing != about)
+    sought = topics_of(context.goal) | {need.topic for need in context.needs}
     if write.aspect.lower() == CONTENTS and episode.entities(about) == (about,):
-        wanted = topics_of(context.goal) | context.topics | {need.topic for need in context.needs}
+        wanted = sought | context.topics
         return replace(
             candidate,
             text=with_members(write.text, about, members, episode),
@@ -138,7 +143,14 @@ def _listing(
         )
     if len(members) < 2:
         return candidate
-    return replace(candidate, text=with_members(write.text, about, members, episode), members=members, cues=members)
+    return replace(
+        candidate,
+        text=with_members(write.text, about, members, episode),
+        members=members,
+        cues=members,
+        # A list of places matters as long as something has to be found in one of them.
+        scope=tuple(dict.fromkeys((*candidate.scope, *sorted(sought)))),
+    )
 
 
 def _revised(

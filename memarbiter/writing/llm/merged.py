@@ -38,8 +38,9 @@ class LLMFormation:
     async def form(self, evidence: Evidence, known: Sequence[MemoryItem]) -> Formed:
         """Context and candidates; the last context and no candidates if the answer is unusable."""
         track = self._track
-        goal, history = track.task.goal, track.before(evidence.step)
-        material = Material(track.task.id, goal, evidence, track.state, item_lines(known), history)
+        goal = track.task.goal
+        state, history = track.state_before(evidence.step), track.before(evidence.step)
+        material = Material(track.task.id, goal, evidence, state, item_lines(known), history)
         answer, problems = await self._question.ask(material)
         track.tell(evidence)
         context, wrong = track.parsed(evidence, answer)

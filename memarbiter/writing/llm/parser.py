@@ -29,8 +29,8 @@ class LLMStateParser:
     async def parse(self, evidence: Evidence) -> Parsed:
         """The decision context after the evidence; the last one, brought up to date, if the answer is unusable."""
         track = self._track
-        history = track.before(evidence.step)
-        material = Material(track.task.id, track.task.goal, evidence, track.state, history=history)
+        state, history = track.state_before(evidence.step), track.before(evidence.step)
+        material = Material(track.task.id, track.task.goal, evidence, state, history=history)
         answer, problems = await self._question.ask(material)
         track.tell(evidence)
         context, wrong = track.parsed(evidence, answer)

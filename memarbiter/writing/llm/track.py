@@ -32,17 +32,15 @@ class Track:
         self._lines: dict[int, str] = {}
         self._failed_at: int | None = None
         self._last: DecisionContext | None = None
-        self._plan: tuple[list[str], list[str]] = ([], [])
-
-    @property
-    def state(self) -> str:
-        """The subgoals of the last usable state, in words; empty before there was one."""
-        told = zip(("Completed", "Open"), self._plan, strict=True)
-        return "\n".join(f"{word}: {' '.join(subgoals)}" for word, subgoals in told if subgoals)
+        self._plans: dict[int, str] = {}
 
     def before(self, step: int) -> tuple[str, ...]:
         """One line for the first observation and for each step up to this one, oldest first."""
         return tuple(line for number, line in self._lines.items() if number < step)
+
+    def state_before(self, step: int) -> str:
+        """The subgoals of the last usable state before this step, in words; empty if there is none."""
+        return next((plan for number, plan in reversed(self._plans.items()) if number < step), "")
 
     def tell(self, evidence: Evidence) -> None:
         """Take in new evidence; to be told the same again changes nothing."""
@@ -78,7 +76,8 @@ class Track:
         if not done and not ahead:
             problems.append("state without a subgoal: the last one is kept")
             return None
-        self._plan = (done, ahead)
+        told = (("Completed", done), ("Open", ahead))
+        self._plans[evidence.step] = "\n".join(f"{word}: {' '.join(texts)}" for word, texts in told if texts)
         subgoal = ahead[0] if ahead else done[-1]
         return DecisionContext(
             goal=self.task.goal,

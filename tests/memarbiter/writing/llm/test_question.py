@@ -212,6 +212,7 @@ def test_a_long_line_is_shortened_and_pushes_out_no_others() -> None:
     assert sum(tokens.count(line) + 1 for line in kept) <= 500
 
 
+@settings(deadline=None)
 @given(LONG, st.integers(2, 60))
 def test_a_shortened_text_keeps_to_its_limit(text: str, limit: int) -> None:
     short = shortened(text, limit)

@@ -134,7 +134,7 @@ def test_a_cut_answer_with_a_bad_escape_keeps_its_whole_writes() -> None:
     assert [one["text"] for one in found["writes"]] == ["The desk 1 is tidy\\ ."]
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.text(alphabet=st.sampled_from('{}[]":,\\ \nwritesau0`')) | st.text())
 def test_any_text_is_read_without_an_error(text: str) -> None:
     for names in (["writes"], ["state"], ["state", "writes"]):
@@ -149,12 +149,14 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=3), st.text(alphabet=st.characters(exclude_characters="{")))
 def test_what_is_written_as_JSON_is_read_back(extra: dict[str, Any], prose: str) -> None:
     answer = {**extra, "writes": []}
     assert find(f"{prose}{json.dumps(answer)}{prose}", ["writes"])[0] == answer
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_any_value_is_a_record_or_has_a_reason_why_not(value: Any) -> None:
     for shape in (WriteAnswer, StateAnswer):
