@@ -11,6 +11,7 @@ the stock class (a test compares them). Some things are not done again and again
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -54,6 +55,18 @@ class AlfredEngine(PddlEnv):
         self._commands: dict[tuple[str, ...], str] = {}
 
     def load(self, path: str | Path) -> None:
+        """Read a game and translate its task."""
+        # Translating makes so many objects that the collector would run again and again, over those of all other games
+        # of the process each time.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            self._load(path)
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _load(self, path: str | Path) -> None:
         self._game_file = str(path)
         with open(path, encoding="utf-8") as file:
             self._game_data = json.load(file)

@@ -1,4 +1,4 @@
-"""What becomes of a model's writes: usable ones, refused ones, and where things are (M3)."""
+"""What becomes of a model's writes: which are usable, what they revise, and what they carry."""
 
 from __future__ import annotations
 
@@ -10,59 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import GOAL, ROOM, contents, entry, event, snapshot
+from told_episode import SEEN, Told, at_desk
 
-from memarbiter import tokens
 from memarbiter.bands import BankTemplates
-from memarbiter.banks import FunctionalBanks
-from memarbiter.context import DecisionContext, Evidence, Need, topics_of
-from memarbiter.items import Band, Bank, CandidateWrite, MemoryItem, Status
-from memarbiter.protocol import Write
+from memarbiter.context import DecisionContext, Evidence
+from memarbiter.items import Band, Bank, Status
 from memarbiter.writing.llm import example
-from memarbiter.writing.llm.candidates import candidates, task_write
+from memarbiter.writing.llm.candidates import candidates
 from memarbiter.writing.llm.grounding import Episode
-
-SEEN = "You arrive at desk 1. On the desk 1, you see a mug 1, and a pen 1."
-
-
-class Told:
-    """An episode with its banks, told step by step what a model writes."""
-
-    def __init__(self, goal: str = GOAL) -> None:
-        self.goal = goal
-        self.banks = FunctionalBanks()
-        self.banks.begin(topics_of(goal))
-        self.episode = Episode(goal)
-        self.problems: list[str] = []
-        self.writes: list[Write] = []
-        self.step = -1
-        self.tell(None, ROOM)
-
-    def tell(self, action: str | None, answer: str, *writes: Any, failed: bool = False) -> list[CandidateWrite]:
-        """One step: the evidence, and the writes of the model's answer to it."""
-        self.step += 1
-        evidence = Evidence(self.step, action, answer, failed)
-        self.episode.tell(f"{action or ''} {answer}")
-        context = DecisionContext(
-            self.goal, evidence, "Find a mug.", 0, 0.0, frozenset({"mug"}), frozenset(), (Need("mug", True),), None
-        )
-        made, self.problems = candidates(list(writes), context, self.items(), self.episode)
-        first = [task_write(self.goal, 0)] if action is None else []
-        self.writes = self.banks.update([*first, *made], topics_of(answer))
-        return made
-
-    def items(self, bank: str | None = None) -> list[MemoryItem]:
-        return [item for name, items in self.banks.items().items() for item in items if bank in (None, name)]
-
-    def lines(self, bank: str, band: Band = Band.FOCAL) -> list[str]:
-        """The items that hold, as the prompt shows them."""
-        return [BankTemplates().render(item, band) for item in self.items(bank) if item.active]
 
 
 @pytest.fixture
 def told() -> Told:
-    made = Told()
-    made.tell("go to desk 1", SEEN, contents("desk 1", "mug 1", "pen 1"), snapshot("at desk 1"))
-    return made
+    return at_desk()
 
 
 def refused(told: Told, *writes: Any) -> str:
@@ -156,8 +116,7 @@ WRITE = st.fixed_dictionaries(
 @settings(deadline=None)
 @given(st.lists(WRITE, max_size=6), st.booleans())
 def test_whatever_is_written_the_banks_keep_their_order(writes: list[dict[str, Any]], failed: bool) -> None:
-    told = Told()
-    told.tell("go to desk 1", SEEN, contents("desk 1", "mug 1", "pen 1"), snapshot("at desk 1"))
+    told = at_desk()
     told.tell("look", "You see nothing.", *writes, failed=failed)
     assert told.lines("goal")[0] == f"Task: {GOAL}"
     assert len(told.lines("task_state")) == 1
@@ -270,102 +229,6 @@ def test_half_a_character_can_be_stored(told: Told) -> None:
     assert made.text.encode("utf-8").decode() == "The desk 1 has a \ufffd sign."
 
 
-# Where things are.
-
-
-def moved(told: Told, *last: Any) -> None:
-    """Mug 1 is taken from desk 1 and put on shelf 2; then desk 1 is seen to be empty but for the pen."""
-    told.tell("take mug 1 from desk 1", "You pick up the mug 1.", contents("desk 1", "pen 1"), snapshot("with mug 1"))
-    told.tell("go to shelf 2", "On the shelf 2, you see nothing.", contents("shelf 2"))
-    told.tell("move mug 1 to shelf 2", "You move the mug 1 to the shelf 2.", *last)
-    told.tell("go to desk 1", "On the desk 1, you see nothing.", contents("desk 1"))
-
-
-def places(told: Told, thing: str) -> list[str]:
-    return [line for line in told.lines("reference") if thing in line]
-
-
-def located(place: str, **changes: Any) -> dict[str, Any]:
-    text = f"The mug 1 is on {place}."
-    return entry(subject="mug 1", aspect="location", value=place, text=text, **changes)
-
-
-@pytest.mark.parametrize("last", [contents("shelf 2", "mug 1"), located("shelf 2")], ids=["contents", "location"])
-def test_M3_a_thing_that_moved_has_one_current_place_with_its_step(told: Told, last: Any) -> None:
-    moved(told, last)
-    assert told.problems == []
-    (line,) = places(told, "mug 1")
-    assert "shelf 2" in line
-    assert line.endswith(("mug 1 (step 4)", "mug 1. (step 4)"))
-    assert told.lines("reference", Band.AMBIENT) == ["desk 1: nothing (step 5)", "shelf 2: mug 1 (step 4)"]
-
-
-def test_M3_a_place_that_was_not_corrected_loses_the_thing_to_the_new_one(told: Told) -> None:
-    told.tell("take mug 1 from desk 1", "You pick up the mug 1.")
-    told.tell("move mug 1 to shelf 2", "You move the mug 1 to the shelf 2.", located("shelf 2"))
-    assert told.lines("reference") == ["The desk 1 holds pen 1. (step 1)", "shelf 2: mug 1 (step 3)"]
-
-
-def test_M3_a_fact_that_no_longer_holds_claims_nothing(told: Told) -> None:
-    old = contents("desk 1", "mug 1", "pen 1", operation="update", item="reference-1", status="superseded")
-    told.tell("move mug 1 to shelf 2", "You move the mug 1 to the shelf 2.", contents("shelf 2", "mug 1"), old)
-    assert told.lines("reference") == ["The shelf 2 holds mug 1. (step 2)"]
-
-
-def test_M3_a_thing_put_to_others_joins_them(told: Told) -> None:
-    told.tell("go to shelf 2", "You see a cup 1.", contents("shelf 2", "cup 1"))
-    told.tell("move mug 1 to shelf 2", "You move the mug 1 to the shelf 2.", located("the shelf 2"))
-    assert told.lines("reference") == ["The desk 1 holds pen 1. (step 1)", "The shelf 2 holds cup 1, mug 1. (step 3)"]
-
-
-def test_contents_are_kept_by_place_whatever_id_they_are_given(told: Told) -> None:
-    told.tell("go to desk 2", "You see a cup 1.", contents("desk 2", "cup 1", operation="update", item="reference-1"))
-    assert told.problems == ["id of another place: reference-1, taken as an addition"]
-    assert told.lines("reference") == ["The desk 1 holds mug 1, pen 1. (step 1)", "The desk 2 holds cup 1. (step 2)"]
-
-
-@pytest.mark.parametrize(
-    ("value", "text", "focal"),
-    [
-        ("mug 1, pen 1", "Desk 1 is open and holds a mug 1 and the pen 1.", "Desk 1 is open and holds mug 1, pen 1."),
-        ("a mug 1, and a pen 1", "On desk 1: mug 1, pen 1", "On desk 1: mug 1, pen 1"),
-        ("mug 1 (hot), pen 1 (blue)", "The desk 1 has mug 1; pen 1.", "The desk 1 has mug 1, pen 1."),
-        ("mug 1, pen 1", "It holds mug 1 and pen 1.", "desk 1: mug 1, pen 1"),
-        ("mug 1, pen 1", "The desk 1 holds mug 1.", "desk 1: mug 1, pen 1"),
-        ("pen 1", "The desk 1 holds pen 1; mug 1 was taken from it.", "desk 1: pen 1"),
-        ("mug 1", "The desk 1 holds mug 1 and mug 1.", "desk 1: mug 1"),
-        ("nothing", "The desk 1 is empty.", "The desk 1 is empty."),
-        ("Empty.", "Mug 1 was taken from desk 1.", "desk 1: nothing"),
-        ("closed", "The desk 1 is closed.", "The desk 1 is closed."),
-        ("unknown", "The desk 1 has not been searched.", "The desk 1 has not been searched."),
-        ("", "The desk 1 is locked.", "The desk 1 is locked."),
-    ],
-)
-def test_contents_are_told_in_the_models_words_where_these_list_them(
-    told: Told, value: str, text: str, focal: str
-) -> None:
-    told.tell("look", "You see it.", entry(aspect="contents", value=value, text=text))
-    assert told.lines("reference") == [f"{focal} (step 2)"]
-
-
-def test_contents_keep_what_is_wanted_in_their_ambient_form(told: Told) -> None:
-    assert told.lines("reference", Band.AMBIENT) == ["desk 1: mug 1; 1 more (step 1)"]
-
-
-def test_the_list_of_places_keeps_them_all_and_is_short_in_its_ambient_form() -> None:
-    told = Told()
-    names = [f"drawer {number}" for number in range(1, 31)]
-    listing = ", ".join(names)
-    room = entry(subject="room", aspect="places", value=listing, text=f"The room has {listing}.", entities=names)
-    told.tell("look", f"You see a {listing}.", room)
-    assert told.problems == []
-    assert told.lines("reference") == [f"The room has {listing}. (step 1)"]
-    assert {"mug", "shelf"} <= set(told.items("reference")[0].content.scope)
-    (ambient,) = told.lines("reference", Band.AMBIENT)
-    assert ambient == "room: drawer " + ", ".join(str(number) for number in range(1, 31))
-    assert tokens.count(ambient) < tokens.count(listing)
-
-
 # Refused commands, and what the writes carry.
 
 
@@ -420,75 +283,3 @@ def test_every_bank_has_an_ambient_form(told: Told) -> None:
     assert ambient_of("reference", told)[1:] == ["desk 1: tidy (step 2)"]
     assert ambient_of("episodic", told) == ["Step 2: look (worked)"]
     assert set(told.banks.items()) == set(Bank)
-
-
-# What counts as having occurred.
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "put 2 mugs",
-        "Put two mugs on shelf 2.",
-        "It needs two mugs in desk 1.",
-        "step 5",
-        "In step 5 nothing happened.",
-        "Carry 1 mug at a time.",
-        "She grabbed 2 mugs.",
-        "Grabbed 1 mug.",
-        "Desks 1 and 2 are here.",
-        "Within 3 steps.",
-        "Attempt 2 of 3 failed.",
-        "Holds 2 mugs and 1 pen.",
-        "All 2 desks were searched.",
-        "Only 1 left.",
-        "MUG 1 is on DESK 1.",
-        "Shelf 2 stands beside shelf 1.",
-        "",
-    ],
-)
-def test_what_counts_things_is_no_stranger(told: Told, text: str) -> None:
-    assert told.episode.stranger(text, example.KINDS) == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "stranger"),
-    [
-        ("vial 3", "vial 3"),
-        ("Took the vial.", "vial"),
-        ("mug 7", "mug 7"),
-        ("put mug 7 on desk 1", "mug 7"),
-        ("Desks 1 and mugs 9.", "mugs 9"),
-        ("fridge 1 is closed", "fridge 1"),
-        ("fridge 1 holds mug 1", "fridge 1"),
-        ("mug 12", "mug 12"),
-        ("mug 1 mug 2", "mug 2"),
-        ("Racks stand here.", "rack"),
-    ],
-)
-def test_what_never_occurred_is_a_stranger(told: Told, text: str, stranger: str) -> None:
-    assert told.episode.stranger(text, example.KINDS) == stranger
-
-
-def test_a_word_of_the_example_may_occur_in_the_episode() -> None:
-    episode = Episode("put a vial in rack.")
-    assert episode.stranger("The vial goes in a rack.", example.KINDS) == ""
-    assert episode.stranger("The vial 3 goes in a rack.", example.KINDS) == "vial 3"
-
-
-@pytest.mark.parametrize(
-    ("name", "term"),
-    [
-        ("mug", "mug"),
-        ("Mugs", "mug"),
-        ("the mug", "mug"),
-        ("the  Mug 1 ", "mug 1"),
-        ("mug 7", ""),
-        ("fridge", ""),
-        ("", ""),
-        ("a", "a"),
-        ("s", ""),
-    ],
-)
-def test_a_term_is_what_the_episode_calls_it(told: Told, name: str, term: str) -> None:
-    assert told.episode.term(name) == term

@@ -6,118 +6,26 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from scripted import GOAL, ROOM, Answer, Script, contents, cut, entry, event, snapshot, state
+from playing import EPISODE, FIND, FORMATIONS, REFUSED, block, lines, memory, play, separate, skipped, told, well
+from scripted import GOAL, ROOM, Answer, Script, cut, entry, snapshot, state
 
 from memarbiter import tokens
 from memarbiter.arbiter import MemArbiter
-from memarbiter.assembly import Assembler, ByRelevance
-from memarbiter.bands import BankTemplates, UniformTemplate
-from memarbiter.banks import FunctionalBanks, SinglePool, Store
+from memarbiter.banks import SinglePool
 from memarbiter.chat import ModelCall, ModelReply, Outcome
-from memarbiter.context import Evidence
 from memarbiter.formation import Formation, ParseThenWrite
-from memarbiter.gate import TemporalGate
 from memarbiter.items import Bank, MemoryItem
-from memarbiter.protocol import MemoryPrompt, Task, Transition
-from memarbiter.signals import PoolSignals, RoleSignals
+from memarbiter.protocol import Task, Transition
 from memarbiter.writing.household.parser import HouseholdStateParser
 from memarbiter.writing.household.writer import HouseholdWriter
 from memarbiter.writing.llm import example
 from memarbiter.writing.llm.merged import LLMFormation
 from memarbiter.writing.llm.parser import LLMStateParser
 from memarbiter.writing.llm.writer import LLMWriter
-
-REFUSED = "Nothing happens."
-EPISODE = [
-    ("go to desk 1", "You arrive at desk 1. On the desk 1, you see a mug 1, and a pen 1."),
-    ("go to desk 1", REFUSED),
-    ("take mug 1 from desk 1", "You pick up the mug 1 from the desk 1."),
-    ("go to shelf 2", "You arrive at shelf 2. On the shelf 2, you see nothing."),
-    ("move mug 1 to shelf 2", "You move the mug 1 to the shelf 2."),
-]
-
-FIND, MOVE = "Find the mug and take it.", "Move the mug to a shelf."
-SOUGHT = state(ahead=[FIND, MOVE])
-SEEN = state(ahead=[FIND, MOVE], needs=[{"topic": "mug", "found": True}], entities=["mug 1"])
-HELD = state([FIND], [MOVE], topics=["move", "shelf"], needs=[{"topic": "shelf", "found": True}])
-STATES = [SOUGHT, SEEN, SEEN, HELD, HELD, state([FIND, MOVE], [])]
-ROOM_FACT = entry(
-    subject="room",
-    aspect="contents",
-    value="desk 1, desk 2, shelf 1, shelf 2",
-    text="The room has desk 1, desk 2, shelf 1, shelf 2.",
-)
-STAGES = [
-    entry("goal", subject="stage 1", aspect="status", value="open", text=FIND, scope=["mug", "take"]),
-    entry("goal", subject="stage 2", aspect="status", value="open", text=MOVE, scope=["mug", "move"]),
-]
-RULE = entry(
-    "constraint",
-    subject="mug",
-    aspect="place",
-    value="to a shelf",
-    text="The mug must end up on a shelf.",
-    scope=["mug"],
-)
-WRITES: list[list[dict[str, Any]]] = [
-    [*STAGES, RULE, snapshot("in the middle of the room"), ROOM_FACT],
-    [snapshot("at desk 1"), event("go to desk 1"), contents("desk 1", "mug 1", "pen 1")],
-    [event("go to desk 1", "was refused"), contents("desk 1")],
-    [snapshot("at desk 1, holding mug 1"), event("take mug 1 from desk 1"), contents("desk 1", "pen 1")],
-    [snapshot("at shelf 2, holding mug 1"), event("go to shelf 2"), contents("shelf 2")],
-    [snapshot("at shelf 2"), event("move mug 1 to shelf 2"), contents("shelf 2", "mug 1")],
-]
-
-
-def well(call: ModelCall) -> str:
-    """The answer of a model that does as it is asked."""
-    parts = {"state": STATES[call.step], "writes": WRITES[call.step]}
-    wanted = {"parse": ["state"], "write": ["writes"]}.get(call.purpose, ["state", "writes"])
-    return json.dumps({name: parts[name] for name in wanted})
-
-
-def separate(model: Script) -> Formation:
-    return ParseThenWrite(LLMStateParser(model), LLMWriter(model))
-
-
-FORMATIONS: list[Callable[[Script], Formation]] = [separate, LLMFormation]
-
-
-def memory(formation: Formation, banks: Store | None = None) -> MemArbiter:
-    """The full method around a formation, or the one without banks around a pool."""
-    if banks is None:
-        assembler = Assembler(BankTemplates(), ByRelevance())
-        return MemArbiter(formation, FunctionalBanks(), RoleSignals(), TemporalGate(), assembler)
-    assembler = Assembler(UniformTemplate(), ByRelevance())
-    return MemArbiter(formation, banks, PoolSignals(), TemporalGate(roles=False), assembler)
-
-
-async def play(
-    arbiter: MemArbiter, script: Sequence[tuple[str, str]] = EPISODE, budget: int = 500, goal: str = GOAL
-) -> list[MemoryPrompt]:
-    """All prompts of an episode, the first one before any action."""
-    arbiter.begin(Task("t", goal, ROOM))
-    prompts = [await arbiter.present(budget)]
-    for number, (action, answer) in enumerate(script, start=1):
-        await arbiter.record(Transition(number, action, answer, answer == REFUSED))
-        prompts.append(await arbiter.present(budget))
-    return prompts
-
-
-def told(arbiter: MemArbiter, script: Sequence[tuple[str, str]] = EPISODE, budget: int = 500) -> list[MemoryPrompt]:
-    return asyncio.run(play(arbiter, script, budget))
-
-
-def lines(prompt: MemoryPrompt, section: str) -> list[str]:
-    return prompt.text.partition(f"## {section}\n")[2].partition("\n##")[0].splitlines()
-
-
-def skipped(prompt: MemoryPrompt) -> list[str]:
-    return [write.reason for write in prompt.writes if write.policy == "skip"]
 
 
 @pytest.mark.parametrize("formation", FORMATIONS)
@@ -128,9 +36,8 @@ def test_an_episode_fills_the_banks(formation: Callable[[Script], Formation]) ->
     assert set(last.bank_tokens) == set(Bank)
     assert lines(last, "Task state") == ["- Step 5: You are at shelf 2."]
     assert f"- Task: {GOAL}" in lines(last, "Goal")
-    assert [line for line in last.text.splitlines() if "The mug must end up on a shelf." in line]
-    holding = [line for line in lines(last, "Reference") if "mug 1" in line]
-    assert [line[:9] for line in holding] in ([], ["- The she"], ["- shelf 2"])
+    assert lines(last, "Constraint") == ["- The mug must end up on a shelf."]
+    assert [line for line in lines(last, "Reference") if "mug 1" in line] == ["- The shelf 2 holds mug 1. (step 5)"]
     assert last.tokens == tokens.count(last.text)
 
 
@@ -255,125 +162,6 @@ def test_a_problem_says_which_question_it_came_from(
     (prompt,) = told(memory(formation(Script(lambda call: "no"))), [])
     assert {reason.split(":")[0] for reason in skipped(prompt)} == prefixes
     assert all("unusable answer: no JSON object" in reason for reason in skipped(prompt))
-
-
-def test_a_step_without_a_usable_state_keeps_the_last_one() -> None:
-    answers = [json.dumps({"state": HELD}), "no", "no", json.dumps({"state": state(ahead=["Take zebra 9."])})]
-
-    async def parse() -> list[Any]:
-        parser = LLMStateParser(Script(answers))
-        parser.begin(Task("t", "put a mug in shelf.", ROOM))
-        steps = [
-            Evidence(0, None, ROOM),
-            Evidence(1, "open desk 1", REFUSED, True),
-            Evidence(2, "look at shelf 1", "A."),
-        ]
-        return [await parser.parse(step) for step in steps]
-
-    first, second, third = asyncio.run(parse())
-    for parsed in (second, third):
-        context = parsed.context
-        assert (context.subgoal, context.stage, context.progress) == (MOVE, 1, 0.5)
-        assert (context.topics, context.needs) == (first.context.topics, first.context.needs)
-    assert second.context.evidence.step == 1
-    assert second.context.entities == {"desk 1"}
-    assert second.problems == ("parse: unusable answer: no JSON object",) * 2
-    assert [parsed.context.steps_since_failure for parsed in (first, second, third)] == [None, 0, 1]
-    assert third.context.entities == {"shelf 1"}
-    assert third.problems == (
-        "parse: never occurred: zebra 9",
-        "parse: state without a subgoal: the last one is kept",
-    )
-
-
-def test_before_any_usable_state_the_goal_is_the_subgoal() -> None:
-    async def parse() -> Any:
-        parser = LLMStateParser(Script(["no", "no"]))
-        parser.begin(Task("t", GOAL, ROOM))
-        return await parser.parse(Evidence(0, None, ROOM))
-
-    context = asyncio.run(parse()).context
-    assert (context.subgoal, context.stage, context.progress, context.needs) == (GOAL, 0, 0.0, ())
-    assert {"mug", "shelf"} <= context.topics
-
-
-def test_a_state_is_put_into_the_episodes_words() -> None:
-    told_state = state(
-        ["Look around."],
-        ["Take the mug 1.", "Take zebra 9.", MOVE],
-        topics=["Mugs", "take", "", "zebra", "unicorn"],
-        entities=["the Mug 1", "zebra 9", ""],
-        needs=[{"topic": "mugs", "found": False}, {"topic": "mug", "found": True}, {"topic": "zebra", "found": False}],
-    )
-
-    async def parse() -> Any:
-        parser = LLMStateParser(Script([json.dumps({"state": told_state})]))
-        parser.begin(Task("t", GOAL, ROOM))
-        return await parser.parse(Evidence(1, "go to desk 1", EPISODE[0][1]))
-
-    parsed = asyncio.run(parse())
-    context = parsed.context
-    assert (context.subgoal, context.stage, context.progress) == ("Take the mug 1.", 1, 1 / 3)
-    assert context.topics == {"mug", "take"}
-    assert context.entities == {"desk 1", "mug 1", "pen 1"}
-    assert [(need.topic, need.unresolved) for need in context.needs] == [("mug", False)]
-    assert parsed.problems == ("parse: never occurred: zebra 9",)
-
-
-def test_when_all_is_done_the_last_subgoal_stands() -> None:
-    context = asyncio.run(_last_context([json.dumps({"state": state([FIND, MOVE], [])})]))
-    assert (context.subgoal, context.stage, context.progress) == (MOVE, 2, 1.0)
-
-
-async def _last_context(answers: list[Answer]) -> Any:
-    parser = LLMStateParser(Script(answers))
-    parser.begin(Task("t", GOAL, ROOM))
-    return (await parser.parse(Evidence(0, None, ROOM))).context
-
-
-# What the model reads.
-
-
-def block(call: ModelCall, tag: str) -> list[str]:
-    """The lines of a tag in the user message."""
-    return call.messages[1].content.partition(f"<{tag}>\n")[2].partition(f"\n</{tag}>")[0].splitlines()
-
-
-def test_the_parser_reads_the_trajectory_and_its_last_state() -> None:
-    model = Script(well)
-    told(memory(separate(model)))
-    parses = [call for call in model.calls if call.purpose == "parse"]
-    assert [len(block(call, "history")) for call in parses] == list(range(6))
-    assert block(parses[2], "history") == [f"Step 0: {ROOM}", f"Step 1: go to desk 1 -> {EPISODE[0][1]}"]
-    assert block(parses[2], "evidence") == ["Step 2. Action: go to desk 1", f"Refused by the game: {REFUSED}"]
-    assert [block(call, "state") for call in parses[:4:3]] == [[], [f"Open: {FIND} {MOVE}"]]
-    assert block(parses[5], "state") == [f"Completed: {FIND}", f"Open: {MOVE}"]
-    assert not any(block(call, "items") for call in parses)
-
-
-def test_the_writer_reads_the_parsed_context_and_the_items_with_their_ids() -> None:
-    model = Script(well)
-    told(memory(separate(model)))
-    writes = [call for call in model.calls if call.purpose == "write"]
-    assert block(writes[0], "items") == []
-    assert block(writes[1], "state") == [
-        f"Subgoal: {FIND}",
-        "Progress: 0%",
-        "Entities: desk 1, mug 1, pen 1",
-        "Needs: mug (found)",
-    ]
-    assert f"[goal-1] Task: {GOAL}" in block(writes[1], "items")
-    assert "[reference-2] The desk 1 holds mug 1, pen 1. (step 1)" in block(writes[2], "items")
-    assert not any(block(call, "history") for call in writes)
-
-
-def test_the_merged_question_reads_both() -> None:
-    model = Script(well)
-    told(memory(LLMFormation(model)))
-    third = model.calls[2]
-    assert block(third, "history") == [f"Step 0: {ROOM}", f"Step 1: go to desk 1 -> {EPISODE[0][1]}"]
-    assert "[reference-2] The desk 1 holds mug 1, pen 1. (step 1)" in block(third, "items")
-    assert block(third, "state") == [f"Open: {FIND} {MOVE}"]
 
 
 @pytest.mark.parametrize("formation", FORMATIONS)
