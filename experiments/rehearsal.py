@@ -90,6 +90,7 @@ class Counted:
         """Start a new episode."""
         self._task = task
         self._history: list[str] = []
+        self._last = ""
         self._rules.begin(task)
 
     async def form(self, evidence: Evidence, known: Sequence[MemoryItem]) -> Formed:
@@ -100,11 +101,13 @@ class Counted:
                 self._task.id,
                 self._task.goal,
                 evidence,
-                state=state_lines(formed.context) if purpose == "write" else "",
+                # A parser is shown the state that it found before; a writer the one that it has been given.
+                state=state_lines(formed.context) if purpose == "write" else self._last,
                 items=item_lines(known) if purpose != "parse" else (),
                 history=tuple(self._history) if purpose != "write" else (),
             )
             _enter(purpose, evidence.step, question.messages(material), _answer(purpose, formed))
+        self._last = state_lines(formed.context)
         self._history.append(f"Step {evidence.step}: {evidence.action} -> {evidence.observation}")
         return formed
 

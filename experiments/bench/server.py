@@ -195,7 +195,7 @@ async def _serve(host: str, port: int, latency_s: float) -> None:
     """Serve until the parent ends: one that was killed cannot stop us."""
     parent = os.getppid()
     async with SimulatedServer(latency_s, host, port):
-        while os.getppid() == parent:
+        while os.getppid() == parent:  # noqa: ASYNC110 - nobody tells a process that its parent has ended
             await asyncio.sleep(_PARENT_LOOK_S)
 
 
