@@ -98,10 +98,11 @@ class MethodSettings(_Settings):
 
 
 class EnvSettings(_Settings):
-    """``configs/env``: a task set, and how many of its tasks are played (None: all)."""
+    """``configs/env``: a task set, how many of its tasks are played (None: all), and the engine that plays them."""
 
     name: str = _NAME
     tasks: int | None = Field(ge=1)
+    engine: str
     task_set: dict[str, Any]
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from experiments.envs.base import Opening, Outcome, TaskInfo, TaskSetError
-from experiments.envs.engine import AlfredEngine
+from experiments.envs.base import Engine, Opening, Outcome, TaskInfo, TaskSetError
+from experiments.envs.engine import FastEngine
+from experiments.envs.stock import StockEngine
 from memarbiter.writing.household.text import REJECTED
 
 SPLITS = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
@@ -17,6 +18,9 @@ SPLITS = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
 
 PAPER_SPLITS = {"eval_in_distribution": "valid_seen", "eval_out_of_distribution": "valid_unseen"}
 """ALFWorld's configuration names for the test splits."""
+
+ENGINES: Mapping[str, Callable[[], Engine]] = {"fast": FastEngine, "stock": StockEngine}
+"""Who plays the games: ours, or textworld's own class, which says the same and takes longer."""
 
 _GAME = "game.tw-pddl"
 _TRAJECTORY = "traj_data.json"
@@ -36,15 +40,21 @@ class AlfworldTaskSet:
         root: ALFWorld's data folder; ``~`` is understood.
         split: ``train``, ``valid_seen``, ``valid_unseen``, or ALFWorld's other names for the last two.
         expected: How many games there must be; by default the published number.
+        engine: Who plays them, a name in :data:`ENGINES`.
 
     Raises:
-        TaskSetError: If the split is unknown. All else is checked by :meth:`tasks`.
+        TaskSetError: If the split or the engine is unknown. All else is checked by :meth:`tasks`.
     """
 
-    def __init__(self, root: str | Path, split: str = "valid_unseen", expected: int | None = None) -> None:
+    def __init__(
+        self, root: str | Path, split: str = "valid_unseen", expected: int | None = None, engine: str = "fast"
+    ) -> None:
         name = PAPER_SPLITS.get(split, split)
         if name not in SPLITS:
             raise TaskSetError(f"unknown split '{split}'; there are {', '.join([*SPLITS, *PAPER_SPLITS])}")
+        if engine not in ENGINES:
+            raise TaskSetError(f"unknown engine '{engine}'; there are {', '.join(ENGINES)}")
+        self._engine = ENGINES[engine]
         self._folder = Path(root).expanduser() / "json_2.1.1" / name
         self._expected = SPLITS[name] if expected is None else expected
 
@@ -58,7 +68,7 @@ class AlfworldTaskSet:
 
     def make(self) -> AlfworldEnvironment:
         """An environment for these games. One per process."""
-        return AlfworldEnvironment({task.id: self._games[task.id] for task in self.tasks()})
+        return AlfworldEnvironment({task.id: self._games[task.id] for task in self.tasks()}, self._engine())
 
     @cached_property
     def _games(self) -> Mapping[str, Path]:
@@ -89,10 +99,11 @@ class AlfworldEnvironment:
     The game of the latest task stays loaded: beginning the same task again only resets it.
     """
 
-    def __init__(self, games: Mapping[str, Path]) -> None:
+    def __init__(self, games: Mapping[str, Path], engine: Engine) -> None:
         self._games = games
-        self._engine = AlfredEngine()
+        self._engine = engine
         self._loaded: str | None = None
+        self._admissible: tuple[str, ...] = ()
 
     def begin(self, task_id: str) -> Opening:
         """Start the named task from its beginning.
@@ -107,23 +118,29 @@ class AlfworldEnvironment:
         state = self._engine.reset()
         text, _, goal = state.feedback.partition(_GOAL)
         scene = [part for part in text.split("\n\n") if part.strip() and not part.startswith("-=")]
-        return Opening("\n\n".join(scene).strip(), goal.strip(), tuple(state["admissible_commands"]))
+        self._admissible = tuple(state["admissible_commands"])
+        return Opening("\n\n".join(scene).strip(), goal.strip(), self._admissible)
 
     def step(self, command: str) -> Outcome:
         """Send one command; success is read from the engine's state alone."""
-        admissible = command in self._engine.state["admissible_commands"]
+        was_admissible = command in self._admissible
         state, _, _ = self._engine.step(command)
+        self._admissible = tuple(state["admissible_commands"])
         return Outcome(
             observation=state.feedback,
             won=bool(state["won"]),
             failed=state.feedback == REJECTED,
-            was_admissible=admissible,
-            admissible=tuple(state["admissible_commands"]),
+            was_admissible=was_admissible,
+            admissible=self._admissible,
         )
 
 
 def household_task_set(
-    root: str | Path, seed: int = 42, split: str = "valid_unseen", tasks: int | None = None
+    root: str | Path,
+    seed: int = 42,
+    split: str = "valid_unseen",
+    tasks: int | None = None,
+    engine: str = "fast",
 ) -> AlfworldTaskSet:
     """The ``household`` games under ``root``, which are generated first where they are absent.
 
@@ -135,7 +152,7 @@ def household_task_set(
     from experiments.envs.household.planning import plan
 
     folder = ensure(Path(root).expanduser(), seed, split, tasks)
-    return AlfworldTaskSet(folder, split, expected=len(plan(seed, split, tasks)))
+    return AlfworldTaskSet(folder, split, expected=len(plan(seed, split, tasks)), engine=engine)
 
 
 def _check(task_id: str, path: Path) -> TaskInfo:

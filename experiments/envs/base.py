@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 
 class TaskSetError(Exception):
@@ -66,3 +67,16 @@ class Environment(Protocol):
 
     def step(self, command: str) -> Outcome:
         """Send one command."""
+
+
+class Engine(Protocol):
+    """Plays game files; its states are textworld's ``GameState``. Engines of a process share one thread."""
+
+    def load(self, path: str | Path) -> None:
+        """Read a game."""
+
+    def reset(self) -> Any:
+        """Start the loaded game from its beginning."""
+
+    def step(self, command: str) -> tuple[Any, int, bool]:
+        """Send one command; returns the state after it, the score (0 or 1), and whether the game is over."""

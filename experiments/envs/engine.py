@@ -1,20 +1,24 @@
 """ALFWorld's own text engine (textworld's PDDL environment) without repeated work.
 
-The rules, the planner library and the text grammar are textworld's, and every answer is word for word that of
-the stock class (a test compares them). Some things are not done again and again (more in
-:mod:`experiments.envs.shortcuts`):
+The rules, the planner library and the text grammar are textworld's, and every answer is word for word that of the stock
+class, :class:`experiments.envs.stock.StockEngine` (tests and a benchmark compare them). What does not change is not
+done again:
 
-- The text of a command depends only on its arguments, so it is derived once, not for every admissible
-  command of every step.
-- A reset restores the state the load has built; stock translates the PDDL task again each time.
+- A game's translation and its parsed grammar are kept on disk (:mod:`experiments.envs.prepared`).
+- Grammar texts and queries are parsed once (:mod:`experiments.envs.shortcuts`).
+- The text of a command depends only on the arguments that its template names, so it is derived once, not for every
+  admissible command of every step.
+- A reset restores the state that the load has built.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +26,22 @@ import textworld
 from alfworld.agents.utils.misc import Demangler
 from textworld.core import GameState
 from textworld.envs.pddl import PddlEnv
-from textworld.envs.pddl import logic as pddl_logic
 
-from experiments.envs import shortcuts
+from experiments.envs.prepared import Prepared, default_folder, prepared
+from experiments.envs.shortcuts import Grammar, logic
 
 
-class _RestartableState(pddl_logic.PddlState):
+class _Logic(logic.GameLogic):
+    """A game's commands and grammar, without parsing them again."""
+
+    def __init__(self, domain: str, game: Prepared) -> None:
+        self.domain = domain
+        self.grammar = Grammar.parse(game.rules)
+        self.actions = game.commands
+        self.types = textworld.logic.TypeHierarchy()
+
+
+class _RestartableState(logic.PddlState):
     """A PDDL state that can go back to its beginning."""
 
     def __init__(self, *args: Any) -> None:
@@ -43,19 +57,22 @@ class _RestartableState(pddl_logic.PddlState):
         self.downward_lib.load_sas(self.sas.encode("utf-8"))
 
 
-class AlfredEngine(PddlEnv):
+class FastEngine(PddlEnv):
     """Plays ``game.tw-pddl`` files.
 
     Textworld's parsers and planner are not thread-safe: all engines of a process have to be in one thread.
+
+    Args:
+        cache: Folder of the prepared games; by default one in the user's cache folder.
     """
 
-    def __init__(self) -> None:
-        shortcuts.install()
+    def __init__(self, cache: Path | None = None) -> None:
         super().__init__(textworld.EnvInfos(won=True, admissible_commands=True))
+        self._cache = cache or default_folder()
         self._commands: dict[tuple[str, ...], str] = {}
 
     def load(self, path: str | Path) -> None:
-        """Read a game and translate its task."""
+        """Read a game."""
         # Translating makes so many objects that the collector would run again and again, over those of all other games
         # of the process each time.
         collecting = gc.isenabled()
@@ -71,15 +88,18 @@ class AlfredEngine(PddlEnv):
         with open(path, encoding="utf-8") as file:
             self._game_data = json.load(file)
         self.walkthrough = self._game_data.get("walkthrough")
-        self._logic = pddl_logic.GameLogic(self._game_data["pddl_domain"], self._game_data["grammar"])
-        self._pddl_state = _RestartableState(self.downward_lib, self._game_data["pddl_problem"], self._logic)
+        game = prepared(self._game_data, self._cache)
+        self._logic = _Logic(self._game_data["pddl_domain"], game)
+        self._pddl_state = _RestartableState(self.downward_lib, game, self._logic)
         self._entity_infos = self._get_entity_infos()
         names = Demangler(game_infos=self._entity_infos, shuffle=False)
         for info in self._entity_infos.values():
             info.name = names.demangle_alfred_name(info.id)
+        self._names = {name: info.name for name, info in self._entity_infos.items()}
         self._commands = {}
 
     def reset(self) -> GameState:
+        """Start the loaded game from its beginning."""
         self._pddl_state.restart()
         self.prev_state = None
         self.state = GameState()
@@ -102,26 +122,31 @@ class AlfredEngine(PddlEnv):
         self.state["admissible_commands"] = sorted(set(commands))
 
     def _command(self, action: Any) -> str:
-        key = (action.name, *(variable.name for variable in action.mapping.values()))
+        named = _words(action.command_template)
+        key = (action.name, *(variable.name for holder, variable in action.mapping.items() if holder.name in named))
         if key not in self._commands:
             template = self._logic.grammar.derive(action.command_template, self._context(action.mapping))
             action.command_template = template
-            names = {name: info.name for name, info in self._entity_infos.items()}
-            self._commands[key] = action.format_command(names)
+            self._commands[key] = action.format_command(self._names)
         return self._commands[key]
 
     def _context(self, mapping: Any) -> dict[str, Any]:
         variables = {holder.name: self._entity_infos[variable.name] for holder, variable in mapping.items()}
         return {
             "state": self._pddl_state,
-            "facts": list(self._pddl_state.facts),
+            "facts": (),  # No rule of a grammar can reach them: queries go to the state.
             "variables": variables,
             "mapping": mapping,
             "entity_infos": self._entity_infos,
         }
 
 
-def play(engine: AlfredEngine, commands: Iterable[str]) -> bool:
+@cache
+def _words(template: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", template))
+
+
+def play(engine: FastEngine, commands: Iterable[str]) -> bool:
     """Send the commands to a freshly reset engine; True if the goal is met at the end."""
     engine.reset()
     for command in commands:

@@ -146,7 +146,7 @@ def test_a_value_that_a_part_refuses_costs_no_episode(tmp_path: Path) -> None:
 def test_C3_a_sweep_plays_every_job_and_lists_the_failed_ones(tmp_path: Path) -> None:
     toys = [
         "env.task_set._target_=toys.CorridorTasks",
-        *(f"~env.task_set.{key}" for key in ("root", "seed", "split")),
+        *(f"~env.task_set.{key}" for key in ("root", "seed", "split", "engine")),
         "model._target_=toys.Walker",
     ]
     sweep = ["-m", "method=no_memory", "budget=-1,5,-2", "jobs=1", f"hydra.sweep.dir={tmp_path}"]

@@ -38,6 +38,7 @@ def test_the_memory_in_one_file_is_played(mine: Path) -> None:
         "~env.task_set.root",
         "~env.task_set.seed",
         "~env.task_set.split",
+        "~env.task_set.engine",
     ]
     overrides = ["method=last_actions", "model._target_=toys.Walker", *toy, f"out={out}", "budget=100"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(mine), os.environ["PYTHONPATH"]])}
@@ -49,7 +50,10 @@ def test_the_memory_in_one_file_is_played(mine: Path) -> None:
 
 
 def test_P4_a_changed_memory_of_one_s_own_is_not_continued(mine: Path) -> None:
-    toy = ["env.task_set._target_=toys.CorridorTasks", *(f"~env.task_set.{key}" for key in ("root", "seed", "split"))]
+    toy = [
+        "env.task_set._target_=toys.CorridorTasks",
+        *(f"~env.task_set.{key}" for key in ("root", "seed", "split", "engine")),
+    ]
     overrides = ["method=last_actions", "model._target_=toys.Walker", *toy, f"out={mine / 'run'}", "jobs=1"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(mine), os.environ["PYTHONPATH"]])}
     command = [sys.executable, "-m", "experiments.run", "--config-dir", str(mine), *overrides]

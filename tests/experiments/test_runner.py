@@ -24,7 +24,12 @@ def settings(out: Path, name: str = "list", **task_set: Any) -> Settings:
     return Settings.model_validate(
         {
             "method": {"name": name, "budgeted": True, "memory": {"_target_": "toys.ListMemory"}},
-            "env": {"name": "toy", "tasks": None, "task_set": {"_target_": "toys.CorridorTasks", **task_set}},
+            "env": {
+                "name": "toy",
+                "tasks": None,
+                "engine": "fast",
+                "task_set": {"_target_": "toys.CorridorTasks", **task_set},
+            },
             "model": {"_target_": "toys.Walker"},
             "model_label": "walker",
             "agent": {"step_limit": 50, "unparsable_limit": 10, "observation_tokens": 500, "env_step_timeout_s": 60.0},

@@ -30,7 +30,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         "budget=5",
         "jobs=1",
         "env.task_set._target_=toys.CorridorTasks",
-        *(f"~env.task_set.{key}" for key in ("root", "seed", "split")),
+        *(f"~env.task_set.{key}" for key in ("root", "seed", "split", "engine")),
         "model._target_=test_secrets.Keyed",
         f"+model.api_key={KEY}",
         f"hydra.sweep.dir={folder / 'sweep'}",

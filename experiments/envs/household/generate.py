@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.progress import track
 
 from experiments.envs.base import TaskSetError
-from experiments.envs.engine import AlfredEngine, play
+from experiments.envs.engine import FastEngine, play
 from experiments.envs.household.planning import TaskPlan, plan
 from experiments.envs.household.problem import game, trajectory
 from experiments.envs.household.scene import draw
@@ -143,8 +143,8 @@ def _wins(path: Path, commands: Iterable[str]) -> bool:
 
 
 @cache
-def _engine() -> AlfredEngine:
-    return AlfredEngine()  # one per process
+def _engine() -> FastEngine:
+    return FastEngine()  # one per process
 
 
 def _generate(root: Path, wanted: Request, jobs: int) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from experiments.envs.alfworld import AlfworldTaskSet, household_task_set
 from experiments.envs.base import TaskInfo, TaskSetError
-from experiments.envs.engine import AlfredEngine
+from experiments.envs.engine import FastEngine
 from experiments.envs.household import ensure
 from experiments.envs.spread import spread
 
@@ -181,7 +181,7 @@ def test_the_goal_is_told_apart_and_no_expert_is_attached(household: Path) -> No
     assert "Welcome" not in opening.observation
     assert opening.observation.startswith("You are in the middle of a room.")
     assert opening.goal
-    assert type(env._engine) is AlfredEngine  # No wrapper around it: ALFWorld's experts are wrappers.
+    assert type(env._engine) is FastEngine  # No wrapper around it: ALFWorld's experts are wrappers.
     assert not [key for key in env._engine.state if "expert" in key or "policy" in key]
 
 

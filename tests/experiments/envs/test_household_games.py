@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.envs.base import TaskSetError
-from experiments.envs.engine import AlfredEngine, play
+from experiments.envs.engine import FastEngine, play
 from experiments.envs.household import ensure, generate
 from experiments.envs.household.generate import hash_games, is_complete, request
 from experiments.envs.household.measure import figures, read_set, table
@@ -60,7 +60,7 @@ def test_another_seed_another_set(games: Path, tmp_path: Path) -> None:
 
 
 def test_every_game_is_won_by_its_walkthrough_and_not_without(games: Path) -> None:
-    engine = AlfredEngine()
+    engine = FastEngine()
     for path in _paths(games):
         commands = json.loads(path.read_text())["walkthrough"]
         engine.load(path)
@@ -70,7 +70,7 @@ def test_every_game_is_won_by_its_walkthrough_and_not_without(games: Path) -> No
 
 
 def test_the_first_observation_lists_every_place_and_the_goal(games: Path) -> None:
-    engine = AlfredEngine()
+    engine = FastEngine()
     path = _paths(games)[0]
     engine.load(path)
     text = engine.reset().feedback

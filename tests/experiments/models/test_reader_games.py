@@ -10,7 +10,7 @@ import hydra
 import pytest
 from hydra.utils import instantiate
 
-from experiments.envs.engine import AlfredEngine
+from experiments.envs.engine import FastEngine
 from experiments.models.reader import Reader
 from memarbiter import tokens
 from memarbiter.chat import Message, ModelCall
@@ -33,7 +33,7 @@ def built(method: str) -> WorkingMemory:
     return memory
 
 
-async def won(engine: AlfredEngine, game: Path, memory: WorkingMemory, budget: int) -> bool:
+async def won(engine: FastEngine, game: Path, memory: WorkingMemory, budget: int) -> bool:
     """Play one game to its end or for 50 steps."""
     engine.load(game)
     introduction = engine.reset().feedback
@@ -59,4 +59,4 @@ async def won(engine: AlfredEngine, game: Path, memory: WorkingMemory, budget: i
 def test_a_real_game_is_won(kind: str, method: str, budget: int) -> None:
     games = sorted(GAMES.glob(f"{kind}-*/*/game.tw-pddl"))
     assert games, f"no game of type {kind} under {GAMES}"
-    assert asyncio.run(won(AlfredEngine(), games[0], built(method), budget))
+    assert asyncio.run(won(FastEngine(), games[0], built(method), budget))

@@ -36,7 +36,7 @@ _STATE = {
 _TOY = (
     "method=memarbiter",
     "env.task_set._target_=toys.CorridorTasks",
-    *(f"~env.task_set.{key}" for key in ("root", "seed", "split")),
+    *(f"~env.task_set.{key}" for key in ("root", "seed", "split", "engine")),
 )
 
 
