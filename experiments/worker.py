@@ -85,6 +85,8 @@ class _Worker:
             playing.result()
         else:
             playing.cancel()
+            with suppress(asyncio.CancelledError):
+                await playing
 
     def _receive(self, gone: asyncio.Future[None]) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from toys import CorridorTasks
 
 from experiments.runner import Plan, Tally, run_conditions
 from experiments.settings import Settings
+from experiments.worker import work
 
 
 def settings(out: Path, name: str = "list", **task_set: Any) -> Settings:
@@ -165,3 +167,16 @@ def test_P1_a_run_that_was_killed_goes_on_to_one_complete_record_for_each_task(t
     subprocess.run(command, env=env, check=True, timeout=120)
     assert len(episodes(folder)) == 30
     assert status(folder)["state"] == "finished"
+
+
+def test_a_worker_whose_parent_is_gone_ends_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    context = multiprocessing.get_context("spawn")
+    ours, its = context.Pipe()
+    worker = context.Process(target=work, args=(its, [], 2))
+    worker.start()
+    its.close()
+    assert [ours.recv(), ours.recv()] == [None, None]
+    ours.close()
+    worker.join(timeout=30)
+    assert worker.exitcode == 0
+    assert capfd.readouterr().err == ""

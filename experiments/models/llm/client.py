@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ from memarbiter.chat import Message, ModelCall, ModelReply, Outcome
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+_HEADERS = ("extra_headers", "headers", "authorization", "api_key")
 _NO_KEY = "none"  # The library insists on a key; servers of one's own need none.
 
 #: One client for each server in each event loop: its connections are kept, and belong to the loop.
@@ -96,6 +99,7 @@ class OpenAIModel:
         self.rate = rate
         self.max_concurrency = max_concurrency
         self._structured_actions = structured_actions
+        self._key_variable = api_key_env
         self._key = os.environ.get(api_key_env or "", "").strip()
         self._length_field = length_field
         self._attempt_timeout_s = attempt_timeout_s
@@ -155,9 +159,33 @@ class OpenAIModel:
         """What the server tells at ``path`` (below its root for a leading ``//``); None if it does not know that."""
         url = f"{self.base_url.removesuffix('/').removesuffix('/v1')}/{path[2:]}" if path.startswith("//") else path
         try:
-            return await self._client().get(url, cast_to=object)
+            told = await self._client().get(url, cast_to=object)
+            return json.loads(self._scrub(json.dumps(told)))
         except (openai.APIError, ValueError):
             return None
+
+    def check_address(self) -> None:
+        """Whether a key was put where it would be written into files.
+
+        Raises:
+            ModelUnusable: If so; the message does not repeat it.
+        """
+        parts = urlsplit(self.base_url)
+        if parts.username or parts.password or parts.query:
+            raise ModelUnusable(
+                f"model.base_url of {self.name} holds a name, a password or a query; name the API's address alone, and "
+                "put the key into the environment variable that model.api_key_env names"
+            )
+        if self._key_variable and not _VARIABLE.fullmatch(self._key_variable):
+            raise ModelUnusable(
+                f"model.api_key_env of {self.name} is not the name of an environment variable; put the key into one, "
+                "and its name here"
+            )
+        if any(name.lower() in _HEADERS for name in self.parameters):
+            raise ModelUnusable(
+                f"model.parameters of {self.name} holds headers, which files would keep; put the key into the "
+                "environment variable that model.api_key_env names"
+            )
 
     async def _asked(self, body: dict[str, Any], failures: list[str], limit_s: float) -> dict[str, Any]:
         """The server's answer within ``limit_s``; the names of failed attempts go into ``failures``."""

@@ -52,7 +52,7 @@ def model_servers(runs: Sequence[Settings], console: Console) -> Iterator[list[d
     configs = [_configs(settings) for settings in runs]
     known: dict[str, OpenAIModel] = {}
     for config in (config for by_role in configs for config in by_role.values()):
-        known.setdefault(repr(config), instantiate(config))
+        known.setdefault(repr(config), instantiate(config)).check_address()
     with ExitStack() as stack:
         for url, model in {model.base_url: model for model in known.values()}.items():
             if model.server is not None and model.server.automatic:
@@ -168,12 +168,16 @@ def _entry(model: OpenAIModel, listed: Any) -> Mapping[str, Any]:
     entries = listed.get("data") if isinstance(listed, Mapping) else None
     if not isinstance(entries, list):
         return {}
-    by_name = {entry.get("id"): entry for entry in entries if isinstance(entry, Mapping)}
+    by_name = {entry.get("id"): entry for entry in entries if isinstance(entry, Mapping) and _named(entry)}
     if by_name and model.name not in by_name:
         some = ", ".join(sorted(map(str, by_name))[:8])
         raise ModelUnusable(f"the server at {model.base_url} has no model {model.name}; it has: {some}. Set model.name")
     found: Mapping[str, Any] = by_name.get(model.name, {})
     return found
+
+
+def _named(entry: Mapping[str, Any]) -> bool:
+    return isinstance(entry.get("id"), str)
 
 
 async def _ask(model: OpenAIModel, call: ModelCall) -> ModelReply:

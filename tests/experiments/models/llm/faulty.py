@@ -88,10 +88,12 @@ class Faulty:
     Args:
         script: What is answered to requests for a completion, one after the other; the last one repeats. Or a function
             that is asked with each request.
+        listed: Its list of models.
     """
 
-    def __init__(self, script: Sequence[Fault] | Callable[[Received], Fault]) -> None:
+    def __init__(self, script: Sequence[Fault] | Callable[[Received], Fault], listed: Any = MODELS) -> None:
         self.requests: list[Received] = []
+        self._listed = listed
         self._script = script
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
@@ -135,7 +137,7 @@ class Faulty:
             self.requests.append(received)
             return await _answer(self._next(received), reader, writer)
         listed = (method, path) == ("GET", "/v1/models")
-        return await _answer(sends(MODELS) if listed else status(404), reader, writer)
+        return await _answer(sends(self._listed) if listed else status(404), reader, writer)
 
     def _next(self, received: Received) -> Fault:
         if callable(self._script):

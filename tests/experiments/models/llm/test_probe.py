@@ -71,6 +71,42 @@ def test_a_server_that_is_not_there_is_told_soon() -> None:
         asyncio.run(probe(model("http://127.0.0.1:9/v1", probe_timeout_s=0.5)))
 
 
+@pytest.mark.parametrize("identity", [["toy"], {}, None, 7])
+def test_a_list_of_models_with_odd_entries_is_read_for_what_it_holds(identity: Any) -> None:
+    async def run() -> Facts:
+        async with Faulty(
+            follows, {"data": [{"id": identity}, 3, {"id": "toy", "root": "organisation/toy"}]}
+        ) as server:
+            return await probe(model(server.url))
+
+    assert asyncio.run(run())["serves"] == "organisation/toy"
+
+
+def test_a_key_that_the_server_repeats_about_itself_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> Facts:
+        async with Faulty(follows, {"data": [{"id": "toy", "root": "for Bearer planted-key-1"}]}) as server:
+            return await probe(model(server.url, api_key_env="PLANTED_KEY"))
+
+    monkeypatch.setenv("PLANTED_KEY", "planted-key-1")
+    assert asyncio.run(run())["serves"] == "for Bearer (secret)"
+
+
+@pytest.mark.parametrize(
+    ("address", "changes"),
+    [
+        ("http://user:planted-key-1@127.0.0.1:9/v1", {}),
+        ("http://127.0.0.1:9/v1?key=planted-key-1", {}),
+        ("http://127.0.0.1:9/v1", {"api_key_env": "planted-key-1"}),
+        ("http://127.0.0.1:9/v1", {"parameters": {"extra_headers": {"Authorization": "planted-key-1"}}}),
+    ],
+)
+def test_a_key_in_a_setting_is_refused_and_not_repeated(address: str, changes: dict[str, Any]) -> None:
+    with pytest.raises(ModelUnusable) as refused:
+        model(address, **changes).check_address()
+    assert "planted" not in str(refused.value)
+    assert "api_key_env" in str(refused.value)
+
+
 def test_L9_a_field_that_the_model_refuses_is_found_before_the_first_game() -> None:
     refusal = status(400, "Unsupported value: 'temperature' does not support 0 with this model.", param="temperature")
     with pytest.raises(ModelUnusable, match="temperature"):
