@@ -61,7 +61,7 @@ serve: $(STAMP) $(NEEDS)  ## Serve MODEL on this machine until Ctrl-C (qwen3_6_2
 	$(if $(filter qwen3_6_27b,$(or $(MODEL),qwen3_6_27b)),! command -v nvidia-smi >/dev/null || $(BIN)/python -m pip install --quiet '.[vllm]')
 	$(BIN)/python -m experiments.serve model=$(or $(MODEL),qwen3_6_27b) $(subst $(,), ,$(WITH))
 
-bench: $(STAMP)  ## Measure how well a model's server is kept busy (simulated server)
+bench: $(STAMP)  ## Measure speed, memory and fidelity (half an hour): results/bench.json
 	$(BIN)/python -m experiments.bench
 
 test: $(STAMP) $(LOCAL_CPU)  ## Run the tests

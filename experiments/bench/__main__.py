@@ -1,46 +1,79 @@
-"""Measures the suite's performance: ``python -m experiments.bench`` for all measures, or one by its name.
+"""Measures how the suite performs: ``python -m experiments.bench`` for all measures, or some by their names.
 
-Each measure prints one JSON object on a line of its own for each thing it measures, and a table at the end.
+Each measure prints one JSON object on a line of its own, and all of them a table at the end.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from rich.console import Console
+from experiments.bench.scale import FULL, QUICK
+from experiments.bench.suite import MEASURES, ON_REQUEST, named, run
+from experiments.settings import CHECKOUT
 
-from experiments.bench import concurrency
-from experiments.bench.concurrency import BenchError
-from experiments.console import USER_ERRORS
+_EPILOG = """\
+measures:
+{measures}
 
-#: A measure is a module with `arguments`, `measures` and `table`.
-MEASURES = {"concurrency": concurrency}
+The beginning of several names stands for all of them (memory_step, concurrency). Those marked * are taken only when
+they are named. A goal that is missed is stated; the exit status tells only of measures that could not be taken.
+"""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Take the measures that the command line asks for; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.bench", description="Measure the suite's performance.")
-    commands = parser.add_subparsers(dest="measure", metavar="measure", required=True)
-    for name, module in MEASURES.items():
-        summary = (module.__doc__ or "").split("\n\n")[0]
-        module.arguments(commands.add_parser(name, help=summary, description=module.__doc__))
-    console, progress = Console(), Console(stderr=True)
-    # Read all of them first, so that a wrong argument costs no time.
-    for told in [parser.parse_args(one) for one in ([list(arguments)] if arguments else [[name] for name in MEASURES])]:
-        found = []
-        try:
-            for one in MEASURES[told.measure].measures(told, progress):
-                found.append(one)
-                print(json.dumps({"measure": told.measure, **asdict(one)}), flush=True)
-        except (BenchError, *USER_ERRORS) as error:
-            progress.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-            return 1
-        console.print(MEASURES[told.measure].table(found))
-    return 0
+    told = _parser().parse_args(arguments)
+    if unknown := [name for name in told.measures if not named(name)]:
+        _parser().error(f"unknown measure '{unknown[0]}'; there are: {', '.join(MEASURES)}")
+    chosen = [one for name in told.measures for one in named(name)] or [
+        one for one in MEASURES if one not in ON_REQUEST
+    ]
+    scale = QUICK if told.quick else FULL
+    scale = replace(
+        scale,
+        concurrency_tasks=told.tasks or scale.concurrency_tasks,
+        concurrency_latency_s=told.latency or scale.concurrency_latency_s,
+    )
+    whole = CHECKOUT / "results" / "bench.json" if scale == FULL and not told.measures else None
+    return run(list(dict.fromkeys(chosen)), scale, told.out or whole)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.bench",
+        description="Measure how the suite performs, and print one JSON object for each measure and a table.",
+        epilog=_EPILOG.format(measures="\n".join(f"  {name}{' *' if name in ON_REQUEST else ''}" for name in MEASURES)),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("measures", nargs="*", metavar="measure", help="which (default: all)")
+    parser.add_argument("--quick", action="store_true", help="small samples, for a fast look")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="JSON file of the figures (default: results/bench.json for all measures at full size, else none)",
+    )
+    served = parser.add_argument_group("the simulated server of concurrency_*")
+    served.add_argument(
+        "--tasks", type=_positive(int), help=f"household tasks to play (default: {FULL.concurrency_tasks})"
+    )
+    served.add_argument(
+        "--latency", type=_positive(float), help=f"seconds of each answer (default: {FULL.concurrency_latency_s:g})"
+    )
+    return parser
+
+
+def _positive(kind: Callable[[str], float]) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        if (value := kind(text)) <= 0:
+            raise ValueError(text)
+        return value
+
+    number.__name__ = "positive number"
+    return number
 
 
 if __name__ == "__main__":

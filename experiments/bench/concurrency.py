@@ -11,29 +11,29 @@ set, checking it, and the probe's questions do not.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
-import hydra
-from hydra.core.global_hydra import GlobalHydra
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
+from experiments.bench import games
+from experiments.bench.measure import BenchError, Measure
+from experiments.bench.scale import Scale
 from experiments.bench.server import LOAD_PATH, MODEL, Simulated
 from experiments.console import play_all
 from experiments.models.llm.ledger import StoredCall, read_calls
 from experiments.models.llm.servers import running
-from experiments.settings import CONFIGS, Settings
+from experiments.settings import Settings
 
 _BUDGET = 500
+_INTERRUPTED = 130
 _URL = "http://127.0.0.1:${free_port:bench}/v1"
 
 #: What is played: settings on top of the model's.
@@ -42,10 +42,6 @@ CASES = {
     "memarbiter": ["method=memarbiter", "parser=rules", "writer=rules"],
     "memarbiter_llm": ["method=memarbiter", "parser=llm", "writer=llm"],
 }
-
-
-class BenchError(Exception):
-    """Nothing can be measured: the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,42 +87,41 @@ class Figures:
     load_before: float
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this measure's arguments."""
-    parser.add_argument("--tasks", type=int, default=134, help="household tasks to play (default: %(default)s)")
-    parser.add_argument("--latency", type=float, default=4.0, help="seconds of each answer (default: %(default)s)")
-    parser.add_argument(
-        "--cases", nargs="+", choices=CASES, default=["memarbiter"], help="what to play (default: %(default)s)"
-    )
-
-
-def measures(told: argparse.Namespace, console: Console) -> Iterator[Figures]:
-    """Play each case that was asked for.
+def concurrency(case: str, scale: Scale, console: Console) -> Measure:
+    """Play a case on the simulated server.
 
     Raises:
-        BenchError: If a run could not be finished.
+        BenchError: If the run could not be finished.
     """
-    for case in told.cases:
-        with tempfile.TemporaryDirectory() as folder:
-            yield measured(case, composed(case, told.tasks, Path(folder)), told.latency, console)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = composed(case, scale.concurrency_tasks, Path(folder))
+        found = measured(case, settings, scale.concurrency_latency_s, console)
+    return Measure(
+        name=f"concurrency_{case}",
+        value=found.wall_s,
+        unit="s",
+        baseline=found.chain_s,
+        ratio=found.ratio,
+        n=found.episodes,
+        note=f"n: episodes; value: wall seconds of one run on a simulated server that answers any number of requests "
+        f"after {found.latency_s:g} s, baseline: the answers of the longest episode, one after the other",
+        detail={name: figure for name, figure in asdict(found).items() if name not in ("case", "episodes", "ratio")},
+    )
 
 
 def composed(case: str, tasks: int, out: Path) -> Settings:
     """The settings of ``experiments.run`` for a case, on the simulated server."""
-    GlobalHydra.instance().clear()
-    with hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        values = {
-            "env": "household",
-            "env.tasks": tasks,
-            "model": "qwen3_6_27b",
-            "model.name": MODEL,
-            "model.base_url": f"'{_URL}'",
-            "model.server": "null",
-            "budget": _BUDGET,
-            "out": f"'{out}'",
-        }
-        config = hydra.compose("config", [*(f"{name}={value}" for name, value in values.items()), *CASES[case]])
-        return Settings.of(config)
+    values = {
+        "env": "household",
+        "env.tasks": tasks,
+        "model": "qwen3_6_27b",
+        "model.name": MODEL,
+        "model.base_url": f"'{_URL}'",
+        "model.server": "null",
+        "budget": _BUDGET,
+        "out": f"'{out}'",
+    }
+    return games.composed(*(f"{name}={value}" for name, value in values.items()), *CASES[case])
 
 
 def measured(case: str, settings: Settings, latency_s: float, console: Console) -> Figures:
@@ -145,6 +140,8 @@ def measured(case: str, settings: Settings, latency_s: float, console: Console) 
     with running(Simulated(latency_s), url):
         before = _cpu_s()
         if status := play_all(lambda: [settings], console):
+            if status == _INTERRUPTED:
+                raise KeyboardInterrupt
             raise BenchError(f"{case}: the run ended with exit status {status}; see above")
         client_cpu_s = _cpu_s() - before
         load = _told(url.removesuffix("/v1") + LOAD_PATH)
@@ -175,18 +172,6 @@ def measured(case: str, settings: Settings, latency_s: float, console: Console) 
     )
 
 
-def table(found: Sequence[Figures]) -> Table:
-    """The figures that matter most."""
-    names = ("case", "episodes", "latency_s", "wall_s", "chain_s", "ratio", "calls", "mean_in_flight")
-    shown = Table(*(name.replace("_", " ") for name in names), box=box.SIMPLE_HEAD)
-    for column in shown.columns[1:]:
-        column.justify = "right"
-    for one in found:
-        values = asdict(one)
-        shown.add_row(*(str(values[name]) for name in names))
-    return shown
-
-
 def _wall_s(folder: Path) -> float:
     """From the manifest, which is complete when the servers have answered the probe, to the last episode's file."""
     ends = [path.stat().st_mtime_ns for path in folder.glob("episodes/*.jsonl")]
@@ -207,3 +192,7 @@ def _told(url: str) -> dict[str, Any]:
     with build_opener(ProxyHandler({})).open(url, timeout=30) as answer:
         told: dict[str, Any] = json.load(answer)
         return told
+
+
+#: Each case by the name of its measure.
+CASES_BY_NAME = {f"concurrency_{case}": partial(concurrency, case) for case in CASES}

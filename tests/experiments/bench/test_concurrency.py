@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from experiments.bench.__main__ import main
 from experiments.bench.concurrency import composed, measured
 
 
@@ -25,9 +24,3 @@ def test_the_figures_of_a_run_agree_with_each_other(case: str, tmp_path: Path) -
     assert found.calls <= 3 * found.chain_calls
     assert found.failed_attempts == 0
     assert 1 <= found.most_in_flight <= 3
-
-
-def test_an_unknown_measure_is_told_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["speed"])
-    assert "concurrency" in capsys.readouterr().err
